@@ -1,0 +1,1 @@
+"""What all lessons share: hardware models, virtual ranks, real ranks, exercises and pictures."""
