@@ -1,0 +1,80 @@
+# The course's verbs. `make lab` and `make test` each do everything that they need on a fresh clone.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# Checks leave no trace in the learner's own progress file, and never use more threads than the machine shares out.
+CLEAN_STATE := LABS_STATE=$(CURDIR)/build/state OMP_NUM_THREADS=1
+
+.DEFAULT_GOAL := help
+.PHONY: help lab test lint check notebooks solutions book grade bench gpu-test soak lock system clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# ---- set-up --------------------------------------------------------------------------------------------------
+$(VENV)/core: pyproject.toml requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "The course needs Python 3.11 or newer; this is %s. Name another one: make lab PYTHON=python3.12" % sys.version.split()[0])'
+	$(PYTHON) -m venv $(VENV)
+	@echo "Installing the course (PyTorch is most of the download; see the README for the CPU-only build) ..."
+	$(BIN)/pip install --quiet --disable-pip-version-check -c requirements.txt -e .
+	touch $@
+
+$(VENV)/dev: $(VENV)/core
+	$(BIN)/pip install --quiet --disable-pip-version-check -c requirements.txt -e '.[book,dev]'
+	touch $@
+
+system: ## system packages that the tests need (Debian and Ubuntu; elsewhere it says what is missing)
+	@bash tests/setup/system_packages.sh
+
+# ---- for learners --------------------------------------------------------------------------------------------
+lab: $(VENV)/core ## open the course in JupyterLab
+	$(BIN)/python -m labs lab
+
+grade: $(VENV)/core ## grade your notebooks: make grade [NOTEBOOKS=path]
+	$(BIN)/python -m labs grade $(or $(NOTEBOOKS),notebooks)
+
+# ---- for authors ---------------------------------------------------------------------------------------------
+notebooks: $(VENV)/core ## derive notebooks/ from solutions/
+	$(BIN)/python -m labs publish
+
+solutions: $(VENV)/dev ## execute the changed lessons and keep their outputs
+	$(BIN)/python -m labs solutions
+
+book: $(VENV)/dev ## build the book into book/_build/html
+	$(BIN)/python book/build.py
+
+# ---- checks --------------------------------------------------------------------------------------------------
+test: system $(VENV)/dev ## everything that CI checks
+	$(MAKE) lint
+	$(MAKE) check
+	$(CLEAN_STATE) $(BIN)/python -m pytest tests -n 2 --dist loadfile
+	$(CLEAN_STATE) $(BIN)/python -m pytest solutions --nbval-lax --nbval-cell-timeout=120 --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadfile
+
+lint: $(VENV)/dev ## style of code and lessons
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m labs lint
+
+check: $(VENV)/dev ## notebooks/ is published, solutions/ are executed, the book builds without a warning
+	$(BIN)/python -m labs publish --check
+	$(BIN)/python -m labs solutions --check
+	$(BIN)/python book/build.py
+
+soak: $(VENV)/dev ## the full cross products and fuzzing, seeded, for as long as they take
+	$(CLEAN_STATE) LABS_SOAK=1 $(BIN)/python -m pytest tests -n 2 --dist loadfile
+
+gpu-test: ## the tests that need a GPU (any environment with torch and a CUDA device)
+	$(CLEAN_STATE) $(or $(wildcard $(BIN)/python),$(PYTHON)) -m pytest tests/gpu
+
+bench: $(VENV)/dev ## ratios to named peers, measured in one run
+	$(BIN)/python -m bench
+
+lock: $(VENV)/dev ## renew requirements.txt (all extras; the CPU build's name is made plain)
+	$(BIN)/pip install --quiet pip-tools
+	rm -f build/lock.txt && mkdir -p build
+	$(BIN)/pip-compile --quiet --all-extras --strip-extras --allow-unsafe --no-header --annotation-style=line \
+	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host -P torch==2.13.0 -o build/lock.txt pyproject.toml
+	(echo "# Every package of the course with all extras, as tested. Renewed by: make lock"; sed -e 's/^\(torch==[0-9.]*\)+cpu/\1/' -e '/^$$/d' -e '/considered to be unsafe/d' build/lock.txt) > requirements.txt
+
+clean: ## remove what was built (not your notebooks, not the environment)
+	rm -rf build book/_build book/lessons
