@@ -1,0 +1,139 @@
+"""From the failure of a run on virtual ranks to a question for the learner: `completed`."""
+
+from labs.kit.exercise.case import Wrong
+from labs.kit.exercise.explain import clip, unsolved
+
+_MOST_LINES, _MOST_TEXT = 40, 4000
+
+
+def completed(output, deadlock=None, mismatch=None, **questions):
+    """Pass on the output of `labs.kit.ranks.outcome`, or raise the `Wrong` that its failure deserves.
+
+    The first line of most `verify` functions.
+
+    Parameters
+    ----------
+    output : dict
+        What ``outcome`` gave in the learner's process: untrusted, so nothing in it is taken for granted.
+    deadlock, mismatch, **questions : str or (hint, question, *then), optional
+        For one kind of failure ("deadlock", "mismatch", "unreceived", "error", "timeout", "died", "misuse"), what to
+        ask instead of the general question. A tuple also names the misconception and gives the further hints.
+
+    Returns
+    -------
+    dict
+        `output`, when the run completed.
+
+    Raises
+    ------
+    Wrong
+        With the hint of the failure's kind, a question, and as evidence who waited where. "unsolved" when a rank
+        stopped with NotImplementedError; "shape" when this is no output of a run at all.
+    """
+    if type(output) is not dict:
+        raise Wrong("shape", f"What did your program give back? A run's outcome was due, not {clip(output, 80)}.")
+    if "failure" not in output:
+        return output
+    failure = output["failure"] if type(output["failure"]) is dict else {}
+    kind = _text(failure, "kind") or "error"
+    if kind == "error" and _exception(failure) == "NotImplementedError":
+        raise unsolved()
+    own = {"deadlock": deadlock, "mismatch": mismatch, **questions}.get(kind)
+    hint, question, *then = (kind, own) if isinstance(own, str) else own if own else (kind, *_question(kind, failure))
+    evidence = _evidence(failure)
+    raise Wrong(hint if hint.isidentifier() else "error", question + ("\n" + evidence if evidence else ""), then=then)
+
+
+def _question(kind, failure):
+    """The general question for a kind of failure, and further hints."""
+    make = {
+        "deadlock": _deadlock,
+        "mismatch": _mismatch,
+        "error": _error,
+        "unreceived": _unreceived,
+        "timeout": _timeout,
+        "died": _died,
+        "misuse": _misuse,
+    }.get(kind, _error)
+    return make(failure)
+
+
+def _deadlock(failure):
+    cycle = next(iter(_rank_lists(failure.get("cycles"))), None)
+    if cycle:
+        ring = " → ".join(map(str, [*cycle, cycle[0]]))
+        return (
+            f"Every rank waits: {ring}. Which of them could move first?",
+            "An operation that waits for a partner ends only when that partner comes. Look at what each waiting rank"
+            " would have to do next, and whether it can get there.",
+        )
+    return (
+        "A rank waits for something that nobody will do any more. Who should have answered it?",
+        "Go through the ranks one by one: for every send there must be one recv, and a collective needs every rank.",
+    )
+
+
+def _mismatch(failure):
+    return (
+        "The ranks do not agree about an operation. Do all call the same one, in the same order, with the same sizes?",
+        "Write down, for each rank, the list of operations that it calls. The lists must fit together line by line.",
+    )
+
+
+def _error(failure):
+    rank, kind, message = failure.get("rank"), _exception(failure), _text(failure, "message").partition("\n")[0]
+    who = f"Rank {rank}" if type(rank) is int else "A rank"
+    what = f"{kind}: {message}" if message else kind
+    return (
+        f"{who} stopped with {clip(what, 300)}. What did that line get on this rank that it did not expect?",
+        "Work out the values of the variables in that line by hand, for this rank.",
+    )
+
+
+def _unreceived(failure):
+    return (
+        "A message was sent, and nobody received it. Which rank should have, and when?",
+        "Count the sends and the receives between each pair of ranks.",
+    )
+
+
+def _timeout(failure):
+    return (
+        "Your program did not come to an end in time. Which loop never ends, or does far too much?",
+        "See at which line each rank was when time ran out. What would have to change for it to get past that line?",
+    )
+
+
+def _died(failure):
+    return ("A rank was gone before its work was done. What ended it?",)
+
+
+def _misuse(failure):
+    return ("This operation cannot be used like that here. What does the explanation below ask for instead?",)
+
+
+def _exception(failure):
+    """Name of the exception's type, under whichever of its usual names it came."""
+    for name in ("exception", "type", "error", "exception_type"):
+        if text := _text(failure, name):
+            return clip(text.rpartition(".")[2], 60)
+    return "an error"
+
+
+def _evidence(failure):
+    lines = _text(failure, "text", _MOST_TEXT).strip("\n").splitlines()
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 1], f"… and {len(lines) - _MOST_LINES + 1} more lines"]
+    return "\n".join(lines)
+
+
+def _text(failure, name, length=400):
+    value = failure.get(name)
+    return clip(value, length) if type(value) is str else ""
+
+
+def _rank_lists(value):
+    """The lists of ranks in what should be a list of such lists."""
+    for ranks in value if type(value) is list else ():
+        if type(ranks) is list and 0 < len(ranks) <= 16 and all(type(rank) is int for rank in ranks):
+            yield ranks
