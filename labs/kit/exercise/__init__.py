@@ -5,6 +5,8 @@ from labs.kit.exercise.case import Case, Wrong, short
 from labs.kit.exercise.exercise import PUBLIC_SEED, Exercise, Gone, NotYet, Outcome, public_seed
 from labs.kit.exercise.explain import Stopped
 from labs.kit.exercise.failures import completed
+from labs.kit.exercise.prediction import Prediction, predict
+from labs.kit.exercise.quiz import Question
 from labs.kit.exercise.report import Report
 from labs.kit.exercise.scoring import score
 from labs.kit.exercise.selfcontained import check_self_contained
@@ -16,12 +18,15 @@ __all__ = [
     "Gone",
     "NotYet",
     "Outcome",
+    "Prediction",
+    "Question",
     "Report",
     "Stopped",
     "Wrong",
     "check_self_contained",
     "completed",
     "plain",
+    "predict",
     "progress",
     "public_seed",
     "score",

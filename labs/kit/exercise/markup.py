@@ -1,31 +1,128 @@
-"""HTML of a report: a card that is right in a light and in a dark theme, by keyboard and by screen reader."""
+"""HTML of the cards: right in a light and in a dark theme, by keyboard, by screen reader, and without the style."""
 
+import functools
 import html
+import re
+from pathlib import Path
 
-STYLE = """
-.lk{--ok:#1a7f37;--bad:#b42318;--wait:#57606a;--line:#d0d7de;--soft:#f6f8fa;--ink:#1f2328;--mute:#57606a;--tone:var(--wait);
-color:var(--ink);border:1px solid var(--line);border-left:5px solid var(--tone);border-radius:6px;max-width:52em;margin:.4em 0;
-padding:.7em 1em .8em;font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;background:transparent}
-.lk *{box-sizing:border-box}
-[data-jp-theme-light="false"] .lk,html[data-theme="dark"] .lk,body.vscode-dark .lk{--ok:#56d364;--bad:#ff8b80;--wait:#a3adb8;
---line:#4a525c;--soft:rgba(255,255,255,.06);--ink:#e6edf3;--mute:#a9b4bf}
-.lk-solved{--tone:var(--ok)}.lk-failed{--tone:var(--bad)}
-.lk-head{display:flex;flex-wrap:wrap;align-items:baseline;gap:.1em .7em}
-.lk-head b{color:var(--tone);font-size:1.05em}.lk-head .lk-p{margin-left:auto;color:var(--mute);font-variant-numeric:tabular-nums}
-.lk-q{font-size:1.08em;margin:.55em 0 .1em;font-weight:600;max-width:46em}
-.lk-m{color:var(--mute)}
-.lk pre{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:var(--soft);color:inherit;border:0;border-radius:4px;
-margin:.5em 0;padding:.5em .8em;overflow-x:auto;white-space:pre}
-.lk summary{cursor:pointer;color:var(--mute)}.lk :focus-visible{outline:2px solid #4c8dff;outline-offset:2px;border-radius:3px}
-"""
+_SIGNS = {"solved": "✔", "failed": "✘", "unsolved": "○", "call": "○"}
+_FOLD = 12  # more cases than these are folded away under a failed one
+
+
+@functools.cache
+def style() -> str:
+    """The style sheet as a ``<style>`` element, without comments and needless blanks."""
+    text = Path(__file__).with_name("card.css").read_text(encoding="utf-8")
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    text = re.sub(r" *([{};]) *", r"\1", " ".join(text.split()))
+    return f"<style>{text}</style>"
+
+
+def escape(text) -> str:
+    """Text for HTML; nothing in it can become an element or end an attribute."""
+    return html.escape(printable(str(text)))
+
+
+def printable(text) -> str:
+    """`text` without half surrogates and control characters, which a learner's string may hold and no browser shows."""
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    return "".join(c if c >= " " or c in "\n\t" else "�" for c in text)
+
+
+def shell(kind, label, body) -> str:
+    """A card around `body` (HTML): a live region that can be reached and read by keyboard."""
+    return (
+        f'{style()}<section class="lk {kind}" role="status" aria-live="polite" aria-label="{escape(label)}"'
+        f' data-lm-suppress-shortcuts="true">{body}</section>'
+    )
 
 
 def card(report) -> str:
-    """The card of a report as HTML; everything that came from the learner is escaped."""
-    e = html.escape
-    parts = [f'<div class="lk-head"><b>{e(report.verdict().splitlines()[0])}</b></div>']
+    """The card of a `Report`."""
+    raised = "" if report.state == "solved" else " lk-raised"
+    parts = [_head(report)]
     if report.wrong:
-        parts.append(f'<div class="lk-q">{e(report.wrong.question)}</div>')
-    if report.details():
-        parts.append(f'<pre tabindex="0">{e(report.details())}</pre>')
-    return f'<style>{STYLE}</style><section class="lk lk-{report.state}" role="status">{"".join(parts)}</section>'
+        parts += [_question(report), _evidence(report), _picture(report.wrong), _hints(report)]
+    else:
+        parts.append(_achieved(report.achieved()))
+    if report.state in ("failed", "solved"):
+        parts.append(_cases(report))
+    parts.append(_notes(report))
+    return shell(f"lk-{report.state}{raised}", report.headline, "".join(parts))
+
+
+def picture_markup(drawn) -> str:
+    """HTML of a `labs.kit.draw.Picture` or anything else that shows itself as HTML."""
+    if hasattr(drawn, "_repr_mimebundle_"):
+        return drawn._repr_mimebundle_().get("text/html", "")
+    if hasattr(drawn, "_repr_html_"):
+        return drawn._repr_html_() or ""
+    return drawn.svg()
+
+
+def _head(report):
+    title = f'<span class="lk-sign">{_SIGNS[report.state]}</span>{escape(report.exercise.title)}'
+    side = " · ".join(filter(None, [report.standing(), report.points()]))
+    return (
+        f'<div class="lk-head"><span class="lk-title">{title}</span><span class="lk-side">{escape(side)}</span></div>'
+    )
+
+
+def _question(report):
+    if report.state != "failed":
+        return f'<p class="lk-say">{escape(report.wrong.question)}</p>'
+    first = report.first.case
+    part = "" if first.part == "correct" else f" ({first.part})"
+    at = f'<p class="lk-at">First to fail: <b>{escape(first.title)}</b>{part}</p>'
+    return f'{at}<p class="lk-question">{escape(report.wrong.question)}</p>'
+
+
+def _evidence(report):
+    text = report.wrong.evidence.strip("\n")
+    return f'<pre class="lk-evidence" tabindex="0" aria-label="Evidence">{escape(text)}</pre>' if text else ""
+
+
+def _picture(wrong):
+    if wrong.picture is None:
+        return ""
+    try:
+        return f'<div class="lk-picture">{picture_markup(wrong.picture())}</div>'
+    except Exception:  # a picture must never hide the words; the lessons' tests draw every one
+        return ""
+
+
+def _hints(report):
+    return "".join(f'<div class="lk-hint"><b>{name}</b>{escape(text)}</div>' for name, text in report.hints())
+
+
+def _achieved(told):
+    lines = "".join(f'<p class="lk-say">{escape(value)}</p>' for name, value in told if not name)
+    pairs = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in told if name)
+    return lines + (f'<dl class="lk-got">{pairs}</dl>' if pairs else "")
+
+
+def _cases(report):
+    items = "".join(_case(outcome) for outcome in report.outcomes)
+    shown = " open" if report.state == "failed" and len(report.outcomes) <= _FOLD else ""
+    count = len(report.outcomes)
+    name = "The case" if count == 1 else f"All {count} cases"
+    return f'<details class="lk-cases"{shown}><summary>{name}</summary><ul class="lk-list">{items}</ul></details>'
+
+
+def _case(outcome):
+    look, sign, word = ("rest", "·", "not tried")
+    if outcome.reached:
+        look, sign, word = ("pass", "✔", "passes") if outcome.passed else ("fail", "✘", "fails")
+    tag = "" if outcome.case.part == "correct" else f' <span class="lk-tag">{outcome.case.part}</span>'
+    return (
+        f'<li class="lk-{look}"><span class="lk-sign" aria-hidden="true">{sign}</span>'
+        f'<span class="lk-hidden">{word}: </span>'
+        f"{escape(outcome.case.title)}{tag}</li>"
+    )
+
+
+def _notes(report):
+    notes = [f'<p class="lk-note">Python warned: {escape(text)}</p>' for text in report.warnings[:3]]
+    if report.next_hint():
+        notes.append(f'<p class="lk-note">{escape(report.next_hint())}</p>')
+    return "".join(notes)

@@ -9,7 +9,7 @@ reads the same twice. A **console** prints the text form and then the verdict.
 from dataclasses import dataclass, field
 
 from labs.kit.exercise.explain import clip, in_notebook
-from labs.kit.exercise.markup import card
+from labs.kit.exercise.markup import card, printable
 
 _LEVELS = ((0, None), (3, "A pointer"), (5, "A worked step"))
 """Failed checks from which a hint of that level is shown, and its name."""
@@ -101,19 +101,36 @@ class Report:
             lines.append(f"  {clip(self.wrong.question, 600)}")
         if self.state == "failed":
             lines.append(f"  hint: {self.exercise.id}/{self.wrong.hint}")
-        return _printable("\n".join(lines))
+        return printable("\n".join(lines))
+
+    def standing(self) -> str:
+        """How many cases pass, in a few words."""
+        passed, count = sum(outcome.passed for outcome in self.outcomes), len(self.outcomes)
+        if self.state == "failed":
+            return f"{passed} of {count} cases pass"
+        if self.state == "solved":
+            return f"all {count} cases pass" if count != 1 else "the case passes"
+        return "not solved yet" if self.state == "unsolved" else "nothing was checked"
+
+    def points(self) -> str:
+        """Points so far, in words; empty when nothing was judged."""
+        if self.state not in ("solved", "failed"):
+            return ""
+        got, of = self.exercise.score(self.outcomes), self.exercise.points
+        return f"{got:g} of {of:g} point{'s' if of != 1 else ''}"
 
     def details(self) -> str:
-        """What the verdict leaves out, as text: cases, evidence, further hints; of a right answer, what it achieved."""
-        lines = [_case_line(outcome) for outcome in self.outcomes] if self.state == "failed" else []
-        if self.wrong and self.wrong.evidence:
-            lines += ["", *self.wrong.evidence.splitlines()]
-        for name, text in self.hints():
-            lines += ["", f"{name}: {text}"]
-        lines += ["", self.next_hint()] if self.next_hint() else []
-        lines += [f"  {name + ': ' if name else ''}{value}" for name, value in self.achieved()]
-        lines += [f"  Python warned: {warning}" for warning in self.warnings[:3]]
-        return _printable("\n".join(lines).strip("\n"))
+        """What the verdict leaves out, as text: evidence, further hints, cases; of a right answer, what it achieved."""
+        blocks = []
+        if self.wrong and self.wrong.evidence.strip():
+            blocks.append(self.wrong.evidence.strip("\n"))
+        blocks += [f"{name}: {text}" for name, text in self.hints()]
+        blocks.append(self.next_hint())
+        if self.state == "failed":
+            blocks.append("\n".join([f"{self.standing()}, {self.points()}:", *map(_case_line, self.outcomes)]))
+        blocks.append("\n".join(f"  {name + ': ' if name else ''}{value}" for name, value in self.achieved()))
+        blocks.append("\n".join(f"Python warned: {warning}" for warning in self.warnings[:3]))
+        return printable("\n\n".join(filter(None, blocks)))
 
     def text(self) -> str:
         """All of it, for a console."""
@@ -121,7 +138,7 @@ class Report:
 
     def html(self) -> str:
         """The card."""
-        return _printable(card(self))
+        return card(self)
 
     def show(self):
         """Show the report where the learner looks: as a card in a notebook, as text in a console."""
@@ -138,9 +155,3 @@ class Report:
 def _case_line(outcome):
     mark = "✔" if outcome.passed else "✘" if outcome.reached else "·"
     return f"  {mark} {outcome.case.title}" + ("" if outcome.case.part == "correct" else f" ({outcome.case.part})")
-
-
-def _printable(text):
-    """Half surrogates and control characters, which a learner's string may hold, cannot be sent to a browser."""
-    text = text.encode("utf-8", "replace").decode("utf-8")
-    return "".join(c if c >= " " or c in "\n\t" else "�" for c in text)

@@ -14,6 +14,7 @@ import zlib
 from labs.kit.exercise import plain
 from labs.kit.exercise.answers import call_problem
 from labs.kit.exercise.exercise import PUBLIC_SEED
+from labs.kit.exercise.markup import picture_markup
 from labs.kit.exercise.selfcontained import check_self_contained
 
 SEEDS = (PUBLIC_SEED, 7)
@@ -136,6 +137,5 @@ def _assert_readable(exercise, wrong):
     if wrong.picture is not None:
         drawn = wrong.picture()
         assert drawn is not None, f"{where}: the picture function returned None; it must return a Picture"
-        assert hasattr(drawn, "_repr_html_") or hasattr(drawn, "svg"), f"{where}: {type(drawn).__name__} is no Picture"
-        markup = drawn._repr_html_() if hasattr(drawn, "_repr_html_") else drawn.svg()
+        markup = picture_markup(drawn)
         assert "<svg" in markup or "<img" in markup, f"{where}: the picture is empty"
