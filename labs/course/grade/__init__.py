@@ -1,0 +1,19 @@
+"""Grade learners' notebooks: answers run in a sandbox, verdicts are reached outside it.
+
+============  =======================================================================================
+module        idea
+============  =======================================================================================
+`course`      where lessons, exercises and their source notebooks are
+`library`     the copy of `labs` that a learner's code may see: no exercises, no answers
+`jail`        namespaces, limits, an own user; or, where that is not allowed, a plain child process
+`warm`        a server that has imported PyTorch once and forks a kernel for each notebook
+`kernel`      one kernel, seen from the trusted side
+`notebook`    reading notebooks nobody vouches for, and the plan of what runs
+`remote`      calling an answer, inside the sandbox
+`verdict`     one exercise: secret cases, outputs as plain data, verdicts under an alarm
+`grade`       one notebook, and many
+`marks`       Mark and Result
+`report`      table, JSON, JUnit XML
+`command`     ``python -m labs grade``
+============  =======================================================================================
+"""

@@ -1,0 +1,127 @@
+"""Where the lessons, their exercises and their source notebooks are."""
+
+import importlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+
+import labs
+from labs.course.grade import notebook
+
+NAME = re.compile(r"(\d\d)_([a-z][a-z0-9_]*)")
+
+
+class CourseError(Exception):
+    """The course itself, not a learner's notebook, is not as it must be."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What grading needs to know of one lesson.
+
+    Attributes
+    ----------
+    name : str
+        Such as ``08_all_reduce``.
+    locked : dict of str to notebook.Cell or notebook.Check
+        Cells that always come from the source, by grade_id.
+    shown : frozenset of str
+        Texts of cells that no answer needs; they are skipped when a learner left them as they are.
+    exercises : dict of str to labs.kit.exercise.Exercise
+        The exercises that the check cells name, in their order.
+    """
+
+    name: str
+    locked: dict
+    shown: frozenset
+    exercises: dict
+
+
+@dataclass(frozen=True)
+class Course:
+    """A folder of source notebooks and the package of their lessons.
+
+    Attributes
+    ----------
+    source_dir : pathlib.Path
+        Folder of ``NN_topic.ipynb``, the sources.
+    package : str
+        Importable package; the exercises of ``NN_topic`` are in ``package.topic.exercises``.
+    """
+
+    source_dir: Path
+    package: str = "labs"
+
+    @classmethod
+    def here(cls, source_dir=None):
+        """The course that this package belongs to, or one whose sources lie elsewhere.
+
+        Raises
+        ------
+        CourseError
+            When there are no source notebooks, with what to do.
+        """
+        places = [Path(source_dir)] if source_dir else [Path(labs.__file__).resolve().parent.parent / "solutions",
+                                                         Path.cwd() / "solutions"]  # fmt: skip
+        for place in places:
+            for folder in (place, place / "solutions"):
+                if any(folder.glob("[0-9][0-9]_*.ipynb")):
+                    return cls(folder.resolve())
+        raise CourseError(
+            f"There are no source notebooks (NN_topic.ipynb) in {' or '.join(str(p) for p in places)}. "
+            "Grading compares with them: say where they are with --source DIR."
+        )
+
+    @property
+    def names(self):
+        """Names of all lessons, sorted."""
+        return sorted(path.stem for path in self.source_dir.glob("[0-9][0-9]_*.ipynb"))
+
+    def name_of(self, path):
+        """The lesson that a learner's file belongs to, by the file's name; None when no name or several fit.
+
+        ``08_all_reduce.ipynb`` fits, and so do ``ada-08_all_reduce (1).ipynb`` and the like.
+        """
+        stem = Path(path).stem
+        if stem in self.names:
+            return stem
+        fits = [name for name in self.names if re.search(rf"(?<![a-z0-9]){name}(?![a-z0-9])", stem, re.IGNORECASE)]
+        longest = max(map(len, fits), default=0)
+        fits = [name for name in fits if len(name) == longest]
+        return fits[0] if len(fits) == 1 else None
+
+    def lesson(self, name):
+        """Read one lesson.
+
+        Raises
+        ------
+        CourseError
+            When the source cannot be read or a check cell asks for an exercise that does not exist.
+        """
+        path = self.source_dir / f"{name}.ipynb"
+        try:
+            source = nbformat.read(path, 4)
+        except Exception as error:
+            raise CourseError(f"{path.name}: the source notebook cannot be read ({error}).") from None
+        try:
+            locked = notebook.locked(source)
+        except ValueError as error:
+            raise CourseError(f"{path.name}: {error}") from None
+        exercises = {}
+        module = f"{self.package}.{NAME.fullmatch(name)[2]}.exercises"
+        wanted = [item.exercise for item in locked.values() if isinstance(item, notebook.Check)]
+        if wanted:
+            found = importlib.import_module(module)
+            for exercise in wanted:
+                if not hasattr(found, exercise):
+                    raise CourseError(f"{path.name} checks exercises.{exercise}, but {module} has no such exercise.")
+                exercises[exercise] = getattr(found, exercise)
+        return Lesson(name, locked, notebook.shown(source), exercises)
+
+    @property
+    def hidden(self):
+        """Folders that nothing in a sandbox may see."""
+        root = self.source_dir.parent
+        return (self.source_dir, root / "tests", root)

@@ -1,0 +1,219 @@
+"""Grade one notebook, or many at once, each by a worker process of its own."""
+
+import multiprocessing
+import os
+import resource
+import sys
+import time
+from collections import deque
+from multiprocessing.connection import wait
+from pathlib import Path
+
+from labs.course.grade import notebook
+from labs.course.grade.kernel import Kernel, KernelLost
+from labs.course.grade.marks import Mark, Result
+from labs.course.grade.verdict import Limits, judge, seed, tidy
+
+WORKER_MEMORY = 4 << 30
+"""Address space (bytes) that judging one notebook may add: a hostile output must not take the machine down."""
+
+
+def grade_notebook(path, course, secret, sandbox, *, limits=None, slot=0):
+    """Grade one learner's notebook in this process.
+
+    Parameters
+    ----------
+    path : path-like
+        The notebook; the lesson is found by its name (see `Course.name_of`).
+    course : Course
+    secret : bytes
+        From which the seeds of the cases are made.
+    sandbox : Sandbox
+    limits : Limits, optional
+    slot : int
+        Number among the notebooks that are graded at the same time.
+
+    Returns
+    -------
+    Result
+        Also for a file that cannot be graded: then `refused` says why.
+
+    Raises
+    ------
+    CourseError
+        When the course's own source is at fault.
+    """
+    began, limits = time.monotonic(), limits or Limits()
+    name = course.name_of(path)
+    if name is None:
+        why = f"no lesson is called so. Lessons: {', '.join(course.names)}"
+        return Result(str(path), "", isolation=sandbox.isolation, refused=f"{Path(path).name}: {why}")
+    lesson = course.lesson(name)
+    marks = {id: Mark(id, e.title, 0, e.points, core=e.core) for id, e in lesson.exercises.items()}
+    notes, refused = [], ""
+    try:
+        cells = notebook.read(path)
+        plan = notebook.plan(cells, lesson.locked, lesson.shown)
+        notes += plan.notes
+        _Play(plan, lesson, cells, secret, sandbox, slot, limits, began, marks, notes).run()
+    except notebook.BadNotebook as error:
+        refused = tidy(f"{Path(path).name} was not graded: {error}")
+    seconds = time.monotonic() - began
+    return Result(str(path), name, tuple(marks.values()), tuple(notes), seconds, sandbox.isolation, refused)
+
+
+class _Play:
+    """Run a plan, with as many kernels as it takes; marks and notes are filled in."""
+
+    def __init__(self, plan, lesson, cells, secret, sandbox, slot, limits, began, marks, notes):
+        self.steps, self.lesson, self.cells, self.secret = plan.steps, lesson, cells, secret
+        self.sandbox, self.slot, self.limits, self.until = sandbox, slot, limits, began + limits.total
+        self.marks, self.notes = marks, notes
+        self.over = set()  # steps not to run again: finished checks, cells that cost a kernel
+
+    def run(self):
+        """Start a kernel and go on until a step costs it, then start again without that step."""
+        checks = {i for i, step in enumerate(self.steps) if isinstance(step, notebook.Check)}
+        for _ in range(self.limits.starts):
+            if checks <= self.over:
+                return
+            if time.monotonic() > self.until:
+                self.notes.append(f"stopped: the notebook used up its {self.limits.total:.0f} s")
+                return
+            try:
+                with Kernel(self.sandbox, self.slot) as kernel:
+                    last = max(checks - self.over)  # nobody needs the cells behind the last check
+                    for i in range(last + 1):
+                        if i not in self.over and not self._step(kernel, i):
+                            break
+            except KernelLost as error:
+                self.notes.append(f"a kernel could not be started: {error}")
+        if not checks <= self.over:
+            self.notes.append(f"stopped: {self.limits.starts} kernels were lost")
+
+    def _step(self, kernel, i):
+        """Returns whether the kernel lives."""
+        step, left = self.steps[i], self.until - time.monotonic()
+        if left <= 0:
+            return False
+        if isinstance(step, notebook.Check):
+            self.over.add(i)
+            number = seed(self.secret, step.exercise, self.cells)
+            exercise = self.lesson.exercises[step.exercise]
+            limits = Limits(**vars(self.limits) | {"exercise": min(self.limits.exercise, left)})
+            self.marks[step.exercise], alive = judge(kernel, step, exercise, number, limits)
+            return alive
+        try:
+            reply = kernel.execute(step.source, min(self.limits.cell, left))
+        except KernelLost as error:
+            self.over.add(i)
+            self.notes.append(f"{_named(step)} was left out: {error}")
+            return False
+        if reply.get("status") != "ok":
+            note = tidy(f"{_named(step)} stopped with {str(reply.get('ename'))[:60]}", 200)
+            if note not in self.notes:
+                self.notes.append(note)
+        return True
+
+
+def _named(cell):
+    first = next((line for line in cell.source.splitlines() if line.strip()), "").strip()
+    return f"the cell {cell.name}" if cell.name else f"the cell that begins “{tidy(first, 50)}”"
+
+
+def grade_many(paths, course, secret, sandbox, *, limits=None, jobs=1):
+    """Grade notebooks, `jobs` at a time.
+
+    Parameters
+    ----------
+    paths : sequence of path-like
+    course, secret, sandbox, limits
+        As for `grade_notebook`.
+    jobs : int
+        Number of worker processes.
+
+    Yields
+    ------
+    Result
+        In the order of `paths`.
+    """
+    limits = limits or Limits()
+    for name in {course.name_of(path) for path in paths} - {None}:
+        course.lesson(name)  # a fault of the course shows here, once; and forked workers find the lesson imported
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    waiting, running, done, turn = deque(enumerate(paths)), {}, {}, 0
+    free = list(range(max(1, jobs)))
+    try:
+        while waiting or running:
+            while waiting and free:
+                number, path = waiting.popleft()
+                running[_start(context, path, course, secret, sandbox, limits, slot := free.pop())] = (number, path, slot)
+            first = min(work.deadline for work in running)
+            ready = wait([work.pipe for work in running], max(0.0, first - time.monotonic()))
+            for work in [w for w in running if w.pipe in ready or time.monotonic() > w.deadline]:
+                number, path, slot = running.pop(work)
+                free.append(slot)
+                done[number] = work.finish(path, course, sandbox)
+            while turn in done:
+                yield done.pop(turn)
+                turn += 1
+    finally:
+        for work in running:
+            work.stop()
+
+
+class _Work:
+    """One worker process and the end of the pipe on which its result comes."""
+
+    def __init__(self, process, pipe, deadline):
+        self.process, self.pipe, self.deadline = process, pipe, deadline
+
+    def finish(self, path, course, sandbox):
+        """Its result, or one that says why there is none."""
+        result = None
+        if self.pipe.poll():
+            try:
+                result = self.pipe.recv()
+            except (EOFError, OSError):
+                pass
+        self.stop()
+        if isinstance(result, dict):
+            return Result.from_data(result)
+        name = course.name_of(path)
+        why = f"{Path(path).name} was not graded: " + (result or "the grader's own worker had to be stopped")
+        exercises = course.lesson(name).exercises.items() if name else ()
+        marks = tuple(Mark(id, e.title, 0, e.points, core=e.core) for id, e in exercises)
+        return Result(str(path), name or "", marks, isolation=sandbox.isolation, refused=why)
+
+    def stop(self):
+        """End it; its kernel's jail ends when its side of the socket closes."""
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+def _start(context, path, course, secret, sandbox, limits, slot):
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_worker, args=(theirs, path, course, secret, sandbox, limits, slot), daemon=True)
+    process.start()
+    theirs.close()
+    return _Work(process, ours, time.monotonic() + limits.total + limits.verify + 90)
+
+
+def _worker(pipe, path, course, secret, sandbox, limits, slot):
+    _bound_memory()
+    try:
+        pipe.send(grade_notebook(path, course, secret, sandbox, limits=limits, slot=slot).as_data())
+    except Exception as error:  # a fault of ours must cost one notebook, not the class
+        pipe.send(tidy(f"the grader failed with {type(error).__name__}: {error}", 500))
+    finally:
+        pipe.close()
+
+
+def _bound_memory():
+    try:
+        with open("/proc/self/statm") as f:
+            now = int(f.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        resource.setrlimit(resource.RLIMIT_AS, (now + WORKER_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    except (OSError, ValueError):  # no /proc here: the limit is left out
+        return

@@ -1,0 +1,352 @@
+"""Kernels in jails, seen from the trusted side: `Sandbox` makes them, `Kernel.execute` runs code or ends in `KernelLost`.
+
+Only the shell channel is opened. What a cell prints is published to nobody, so a flood of it costs us nothing.
+"""
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import site
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import zmq
+from jupyter_client.blocking import BlockingKernelClient
+
+from labs.course.grade import jail, library
+from labs.kit.exercise import Gone
+
+MB = 1 << 20
+MEMORY = 4096 * MB
+"""Most memory of one jail (bytes); also the address space of one process in it. A kernel with PyTorch maps 0.6 GB."""
+LIMITS = {"AS": MEMORY, "CPU": 240, "FSIZE": 64 * MB, "NPROC": 64, "NOFILE": 512, "CORE": 0}
+PROCESSES = 200
+SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/fonts", "/etc/alternatives")
+FIRST_UID = 61000
+"""As root, jail number n runs as user FIRST_UID + n."""
+
+
+class KernelLost(Gone):
+    """The kernel died, hung or spoke nonsense. It is gone by the time this is raised."""
+
+
+class NoSandbox(Exception):
+    """No kernel can be started here at all."""
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """Where kernels come from.
+
+    Attributes
+    ----------
+    address : str
+        Socket of the warm server.
+    library : str
+        Folder with the sandbox's copy of the course.
+    isolate : bool
+        Whether kernels run in namespaces of their own.
+    isolation : str
+        The same in words, for the result.
+    hide : tuple of str
+        Folders that must not be seen inside, whatever else is shown.
+    """
+
+    address: str
+    library: str
+    isolate: bool
+    isolation: str
+    hide: tuple = ()
+
+    def connect(self):
+        """Return a new connection to the warm server, for one kernel."""
+        s = socket.socket(socket.AF_UNIX)
+        try:
+            s.connect(self.address)
+        except OSError:
+            s.close()
+            raise KernelLost("the server that starts kernels has gone") from None
+        return s
+
+    def spec(self, slot=0):
+        """Everything that a jail needs to know, as plain data (see `jail.enter`)."""
+        packages = [path for path in dict.fromkeys([*sys.path, *site.getsitepackages()]) if _holds_packages(path)]
+        system = [path for path in SYSTEM if os.path.exists(path)]
+        base = Path(os.path.realpath(sys.executable)).parent.parent
+        bytecode = os.environ.get("PYTHONPYCACHEPREFIX")
+        shown = dict.fromkeys([*system, sys.prefix, str(base), sys.base_prefix, *packages, self.library])
+        if bytecode and os.path.isdir(bytecode):
+            shown[bytecode] = None
+        read_only = [path for path in shown if path != "/"]
+        limits = dict(LIMITS) if jail.process_limit_is_ours() else {k: v for k, v in LIMITS.items() if k != "NPROC"}
+        return {
+            "isolate": self.isolate, "uid": FIRST_UID + slot, "read_only": read_only, "covers": self._covers(read_only),
+            "files": {}, "env": environment(self.library), "limits": limits, "disk": 512 * MB, "memory": MEMORY,
+            "processes": PROCESSES,
+        }  # fmt: skip
+
+    def _covers(self, read_only):
+        covers = {}
+        for folder in self.hide:
+            if any(_inside(folder, shown) for shown in read_only) and folder not in read_only:
+                covers[folder] = None
+        installed = str(library.package_folder("labs"))  # not an editable installation: it lies among the packages
+        if any(_inside(installed, shown) for shown in read_only) and not any(_inside(installed, c) for c in covers):
+            covers[installed] = self.library + "/labs"
+        return covers
+
+
+def environment(folder):
+    """Environment of the warm server and of every kernel: nothing of ours but the paths of Python."""
+    packages = [path for path in sys.path if _holds_packages(path)]
+    env = {
+        "PATH": f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "MPLBACKEND": "agg",
+        "PYTHONPATH": os.pathsep.join([folder, *packages]), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1",
+        "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
+        # Verdicts rest on virtual ranks; real ones need processes and sockets that are not to be had inside.
+        "LABS_REAL_RANKS": "off",
+    }  # fmt: skip
+    return env | {k: os.environ[k] for k in ("PYTHONPYCACHEPREFIX",) if k in os.environ}
+
+
+@contextlib.contextmanager
+def sandbox(packages=("labs",), hide=(), isolate=None):
+    """Start a warm server; a context manager that yields a `Sandbox`.
+
+    Parameters
+    ----------
+    packages : sequence of str
+        Packages whose sub-packages are lessons.
+    hide : sequence of path-like
+        Folders that must not be seen inside.
+    isolate : bool, optional
+        False runs answers as plain child processes. By default namespaces are used where the system allows them, and
+        `Sandbox.isolation` says in words when it does not.
+
+    Raises
+    ------
+    NoSandbox
+        When no kernel starts, with the reason.
+    """
+    folder = tempfile.mkdtemp(prefix="labs-grade-")
+    os.chmod(folder, 0o755)
+    process = None
+    try:
+        (inside := Path(folder, "library")).mkdir()
+        library.build(inside, packages)
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(folder + "/warm")
+            os.chmod(folder + "/warm", 0o600)
+            server.listen(16)
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "labs_sandbox.warm", str(server.fileno())],
+                pass_fds=[server.fileno()], cwd="/", stdin=subprocess.DEVNULL, env=environment(str(inside)),
+            )  # fmt: skip
+        hidden = tuple(str(Path(path).resolve()) for path in hide)
+        yield _choose(folder + "/warm", str(inside), hidden, isolate)
+    finally:
+        if process:
+            process.kill()
+            process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _choose(address, inside, hide, isolate):
+    """Try the better sandbox first; say why when it is not to be had."""
+    reasons = []
+    if isolate is None or isolate:
+        if jail.LINUX:
+            try:
+                Kernel(found := Sandbox(address, inside, True, "isolated", hide)).kill()
+                return found
+            except KernelLost as error:
+                reasons.append(str(error))
+        else:
+            reasons.append(f"namespaces exist only on Linux, and this is {sys.platform}")
+        if isolate:
+            raise NoSandbox(f"The sandbox cannot be built: {reasons[-1]}")
+    else:
+        reasons.append("asked for")
+    text = f"not isolated: {reasons[-1]}. The answers ran as a plain child process with limits on time and memory; "
+    text += "they could read files of this machine and use its network."
+    found = Sandbox(address, inside, False, text, hide)
+    try:
+        Kernel(found).kill()
+    except KernelLost as error:
+        raise NoSandbox(f"No kernel can be started here: {error}") from None
+    return found
+
+
+class Kernel:
+    """One kernel in a jail of its own; a context manager.
+
+    Parameters
+    ----------
+    sandbox : Sandbox
+    slot : int
+        Number of the jail among those that run at the same time.
+    start_timeout : float
+        Seconds until the kernel must answer; the first one waits for the warm server's imports.
+    """
+
+    def __init__(self, sandbox, slot=0, start_timeout=60.0):
+        self.client = None
+        self.alive = sandbox.connect()
+        self.root = tempfile.mkdtemp(prefix=f"labs-jail-{os.getpid()}-")
+        self.deadline = time.monotonic() + start_timeout
+        ipc = jail.SOCKETS if sandbox.isolate else self.root + "/ipc"
+        info = {
+            "transport": "ipc", "ip": ipc + "/k", "key": os.urandom(16).hex(), "signature_scheme": "hmac-sha256",
+            "kernel_name": "", "shell_port": 1, "iopub_port": 2, "stdin_port": 3, "hb_port": 4, "control_port": 5,
+        }  # fmt: skip
+        spec = sandbox.spec(slot) | {"root": self.root}
+        # xmode: IPython takes seconds to draw a RecursionError in full.
+        spec["flags"] = ["-f", ipc + "/kernel.json", "--InteractiveShell.xmode=Minimal",
+                         "--HistoryManager.enabled=False"]  # fmt: skip
+        spec["files"] = {"/ipc/kernel.json": json.dumps(info)}
+        self.buffer = b""
+        try:
+            self.alive.sendall(json.dumps(spec).encode() + b"\n")
+            init = int(self._expect("init"))
+            self._expect("ready")
+            self._connect(info, f"/proc/{init}/root{ipc}/k" if sandbox.isolate else ipc + "/k")
+        except BaseException:
+            self.kill()
+            raise
+
+    def _line(self):
+        while b"\n" not in self.buffer:
+            self.alive.settimeout(max(0.1, self.deadline - time.monotonic()))
+            try:
+                got = self.alive.recv(4096)
+            except TimeoutError:
+                raise KernelLost("the kernel did not start in time") from None
+            except OSError:
+                got = b""
+            if not got:
+                raise KernelLost("the kernel ended while it started")
+            self.buffer += got
+        line, _, self.buffer = self.buffer.partition(b"\n")
+        return line.decode(errors="replace")
+
+    def _expect(self, word):
+        first, _, rest = self._line().partition(" ")
+        if first != word:
+            raise KernelLost(rest or first)
+        return rest
+
+    def _connect(self, info, path):
+        while True:  # no learner's code has run yet, so the path is what we think it is
+            try:
+                with socket.socket(socket.AF_UNIX) as s:
+                    s.connect(path + "-1")
+                break
+            except OSError as error:
+                if self._spoke(0.005):
+                    raise KernelLost("the kernel ended while it started") from None
+                if time.monotonic() > self.deadline:
+                    raise KernelLost(f"the kernel did not start in time ({error.strerror})") from None
+        context = zmq.Context()
+        context.setsockopt(zmq.MAXMSGSIZE, 40 * MB)
+        context.setsockopt(zmq.LINGER, 0)
+        self.client = BlockingKernelClient(context=context)
+        self.client.load_connection_info(info | {"ip": path})
+        self.client.start_channels(shell=True, iopub=False, stdin=False, hb=False, control=False)
+        self._wait(self.client.kernel_info(), self.deadline)
+        self.alive.send(b"c")  # connected: the jail closes the folder of its socket for writing
+        self._expect("closed")
+
+    def _spoke(self, wait=0.0):
+        return bool(select.select([self.alive], [], [], wait)[0])
+
+    def execute(self, code, timeout, expressions=None):
+        """Run a cell.
+
+        Parameters
+        ----------
+        code : str
+        timeout : float
+            Seconds; a kernel that takes longer is killed.
+        expressions : dict of str to str, optional
+            Expressions to evaluate afterwards.
+
+        Returns
+        -------
+        dict
+            Content of the reply as the kernel wrote it: untrusted.
+
+        Raises
+        ------
+        KernelLost
+        """
+        until = time.monotonic() + timeout
+        code = code.encode("utf8", "replace").decode()  # a lone surrogate cannot be sent
+        request = self.client.execute(
+            code, store_history=True, allow_stdin=False, stop_on_error=False, user_expressions=expressions or {}
+        )
+        return self._wait(request, until, f"it did not finish in {timeout:.0f} s")
+
+    def _wait(self, request, until, late="the kernel did not answer in time"):
+        shell, poller = self.client.shell_channel, zmq.Poller()
+        poller.register(shell.socket, zmq.POLLIN)
+        poller.register(self.alive, zmq.POLLIN)
+        why = late
+        while (left := until - time.monotonic()) > 0:
+            ready = dict(poller.poll(min(left, 1.0) * 1000))
+            if shell.socket in ready:
+                try:
+                    message = shell.get_msg(timeout=1)
+                    if message["parent_header"].get("msg_id") == request and type(message["content"]) is dict:
+                        return message["content"]
+                except Exception as error:  # whatever the learner's process put on the wire
+                    why = f"its kernel's reply could not be read ({type(error).__name__})"
+                    break
+            elif ready:
+                why = self._last_word()
+                break
+        self.kill()
+        raise KernelLost(why)
+
+    def _last_word(self):
+        try:
+            first, _, rest = self._line().partition(" ")
+        except KernelLost:
+            first = rest = ""
+        return rest if first == "lost" and rest else "it ended the kernel's process"
+
+    def kill(self):
+        """End the jail and wait until everything that was ever started in it has gone."""
+        if self.client:
+            self.client.stop_channels()
+            self.client.context.destroy(linger=0)
+            self.client = None
+        if self.alive.fileno() >= 0:
+            with contextlib.suppress(OSError):
+                self.alive.shutdown(socket.SHUT_WR)
+                self.alive.settimeout(30)
+                while self.alive.recv(4096):
+                    pass
+            self.alive.close()
+            with contextlib.suppress(OSError):
+                os.rmdir(self.root) if not os.listdir(self.root) else shutil.rmtree(self.root, ignore_errors=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+
+
+def _holds_packages(path):
+    return os.path.basename(path) in ("site-packages", "dist-packages") and os.path.isdir(path)
+
+
+def _inside(path, folder):
+    return path == folder or path.startswith(folder.rstrip("/") + "/")

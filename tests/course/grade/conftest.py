@@ -1,0 +1,84 @@
+"""One sandbox for all tests of the grader, and `mark`, which grades a notebook and looks at what it leaves behind."""
+
+import functools
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import psutil
+import pytest
+
+FIXTURES = str(Path(__file__).parent / "fixtures")
+if FIXTURES not in sys.path:
+    sys.path.insert(0, FIXTURES)
+
+from labs.course.grade.course import Course  # noqa: E402
+from labs.course.grade.grade import grade_notebook  # noqa: E402
+from labs.course.grade.kernel import FIRST_UID, NoSandbox, sandbox  # noqa: E402
+from labs.course.grade.verdict import Limits  # noqa: E402
+
+SECRET = b"only the grader knows this"
+QUICK = Limits(cell=3, exercise=4, total=60, verify=2)
+
+
+@pytest.fixture(scope="session")
+def course(tmp_path_factory):
+    """The tiny course."""
+    from tiny_course import notebooks
+
+    root = tmp_path_factory.mktemp("course")
+    notebooks.write_source(root / "solutions")
+    return Course(root / "solutions", "tiny_course")
+
+
+@functools.cache
+def _no_namespaces():
+    try:
+        with sandbox(("tiny_course",), isolate=True):
+            return ""
+    except NoSandbox as error:
+        return str(error)
+
+
+@pytest.fixture(scope="session")
+def box(course):
+    """A sandbox with namespaces; tests that need one are skipped with the reason where there is none."""
+    if reason := _no_namespaces():
+        pytest.skip(reason)
+    with sandbox(("tiny_course",), course.hidden, isolate=True) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def open_box(course):
+    """Plain child processes, as where namespaces are not to be had."""
+    with sandbox(("tiny_course",), course.hidden, isolate=False) as made:
+        yield made
+
+
+def left_behind():
+    """Processes of learners, and folders of this process's jails."""
+    uids = {FIRST_UID} if os.geteuid() == 0 else set()
+    running = [p.info for p in psutil.process_iter(["pid", "name", "uids"]) if p.info["uids"] and p.info["uids"].real in uids]
+    return running, sorted(Path(tempfile.gettempdir()).glob(f"labs-jail-{os.getpid()}-*"))
+
+
+@pytest.fixture
+def mark(course, box, tmp_path):
+    """mark(notebook) -> Result. Afterwards nothing of it may be alive, and the grader must not have grown."""
+    before = psutil.Process().memory_info().rss
+
+    def run(submitted, *, where=box, limits=QUICK):
+        path = submitted
+        if not isinstance(submitted, Path):
+            path = tmp_path / "03_merging.ipynb"
+            path.write_bytes(submitted if isinstance(submitted, bytes) else json.dumps(submitted).encode())
+        result = grade_notebook(path, course, SECRET, where, limits=limits)
+        print(result)
+        assert (psutil.Process().memory_info().rss - before) >> 20 < 300
+        return result
+
+    yield run
+    assert left_behind() == ([], [])
