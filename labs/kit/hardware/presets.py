@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from labs.kit.hardware.discovered import NVSWITCH_LATENCY, PCIE_LATENCY
 from labs.kit.hardware.graph import Edge, Link, both_ways
 from labs.kit.hardware.measured import reference_machine
 from labs.kit.hardware.topology import Device, Topology
@@ -118,7 +119,7 @@ def pcie_box(gpus: int = 4, per_switch: int = 2, bandwidth: float = 25 * GB) -> 
 
     Notes
     -----
-    Latencies are typical: about 0.7 us a PCIe link. Device figures as in `a5000_pair`. Peer-to-peer copies through
+    Latencies are typical: about 1.25 us a PCIe link. Device figures as in `a5000_pair`. Peer-to-peer copies through
     the host bridge are assumed to work, which not every board allows.
     """
     _count("gpus", gpus)
@@ -126,9 +127,9 @@ def pcie_box(gpus: int = 4, per_switch: int = 2, bandwidth: float = 25 * GB) -> 
     devices = tuple(Device(f"gpu{i}", 0, *A5000) for i in range(gpus))
     edges: list[Edge] = []
     for i, device in enumerate(devices):
-        edges += both_ways(device.name, f"PCIe switch {i // per_switch}", bandwidth, 0.7e-6, "PCIe")
+        edges += both_ways(device.name, f"PCIe switch {i // per_switch}", bandwidth, PCIE_LATENCY, "PCIe")
     for switch in range((gpus + per_switch - 1) // per_switch):
-        edges += both_ways(f"PCIe switch {switch}", "host", bandwidth, 0.7e-6, "PCIe")
+        edges += both_ways(f"PCIe switch {switch}", "host", bandwidth, PCIE_LATENCY, "PCIe")
     return Topology(f"{gpus} GPUs in a PCIe box", devices, edges)
 
 
@@ -158,8 +159,8 @@ def cluster(
     nic : float
         B/s and direction of one network card. Default: 400 Gb/s, as ConnectX-7.
     latency : float
-        Seconds from node to node, from card to card. About 5 us, typical for RDMA with NCCL (its tuning table of 2022
-        assumes 2.7 to 14 us a step, by protocol: src/graph/tuning.cc).
+        Seconds from node to node, from card to card. About 5 us, typical for RDMA; the tuning table of one NCCL
+        (src/graph/tuning.cc) assumes 2.7, 4.0 or 9.6 us a step of a ring, by protocol.
 
     Notes
     -----
@@ -206,7 +207,7 @@ def _nvlink_node(node: int, gpus: int, bandwidth: float) -> tuple[list[Device], 
     devices = [Device(f"node{node} gpu{i}", node, *H100) for i in range(gpus)]
     edges: list[Edge] = []
     for device in devices:
-        edges += both_ways(device.name, f"node{node} NVSwitch", bandwidth, 1e-6, "NVLink")
+        edges += both_ways(device.name, f"node{node} NVSwitch", bandwidth, NVSWITCH_LATENCY, "NVLink")
     return devices, edges
 
 

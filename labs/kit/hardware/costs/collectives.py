@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import floor, sqrt
+from math import floor, inf, sqrt
 
 from labs.kit.hardware.costs.checks import checked, count, log2_ceil
 
@@ -147,9 +147,10 @@ def double_tree_broadcast(
         return seconds(count("blocks", blocks))
     if nbytes == 0:
         return seconds(1)
-    if latency == 0:
-        return nbytes / bandwidth  # the limit of infinitely many blocks
-    best = max(1, floor(sqrt(depth * nbytes / (2 * latency * bandwidth))))
+    ideal = sqrt(depth * nbytes / 2 / bandwidth) / sqrt(latency) if latency > 0 else inf
+    if ideal > 2**52:
+        return 2 * depth * latency + nbytes / bandwidth  # the limit of infinitely many blocks
+    best = max(1, floor(ideal))
     return min(seconds(best), seconds(best + 1))  # the time is convex in k
 
 
