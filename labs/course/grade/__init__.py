@@ -17,3 +17,24 @@ module        idea
 `command`     ``python -m labs grade``
 ============  =======================================================================================
 """
+
+from labs.course.grade.course import Course, CourseError, Lesson
+from labs.course.grade.grade import grade_many, grade_notebook
+from labs.course.grade.kernel import NoSandbox, Sandbox, sandbox
+from labs.course.grade.marks import Mark, Result
+from labs.course.grade.verdict import Limits, seed
+
+__all__ = [
+    "Course",
+    "CourseError",
+    "Lesson",
+    "Limits",
+    "Mark",
+    "NoSandbox",
+    "Result",
+    "Sandbox",
+    "grade_many",
+    "grade_notebook",
+    "sandbox",
+    "seed",
+]

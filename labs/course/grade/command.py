@@ -21,13 +21,13 @@ def add_arguments(parser):
     parser.add_argument("--source", metavar="DIR", help="folder of the source notebooks (default: solutions/)")
     parser.add_argument("--json", metavar="FILE", help="also write the results as JSON")
     parser.add_argument("--junit", metavar="FILE", help="also write the results as JUnit XML")
-    parser.add_argument("--secret", metavar="FILE", help="a file whose bytes decide the secret cases (default: one that"
-                        " is made once for you)")  # fmt: skip
-    parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for the cases of one exercise;"
-                        " half of it for a cell, ten times for a notebook (default: 60)")  # fmt: skip
+    text = "a file whose bytes decide the secret cases (default: one that is made once for you)"
+    parser.add_argument("--secret", metavar="FILE", help=text)
+    text = "seconds for the cases of one exercise; half of it for a cell, ten times for a notebook (default: 60)"
+    parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help=text)
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="notebooks graded at the same time")
     parser.add_argument("--require-full", action="store_true", help="exit with 1 unless every point was reached")
-    parser.add_argument("--require-isolation", action="store_true", help="refuse to run answers as plain child processes")
+    parser.add_argument("--require-isolation", action="store_true", help="refuse to run answers unless isolated")
 
 
 def main(args):
@@ -88,7 +88,8 @@ def find(paths, course):
         else:
             raise CourseError(f"{path} does not exist.")
     if not found:
-        raise CourseError(f"no notebook of a lesson in {', '.join(map(str, paths))}. Lessons: {', '.join(course.names)}.")
+        places = ", ".join(map(str, paths))
+        raise CourseError(f"no notebook of a lesson in {places}. Lessons: {', '.join(course.names)}.")
     return list(dict.fromkeys(found))
 
 

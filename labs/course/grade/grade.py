@@ -146,8 +146,9 @@ def grade_many(paths, course, secret, sandbox, *, limits=None, jobs=1):
     try:
         while waiting or running:
             while waiting and free:
-                number, path = waiting.popleft()
-                running[_start(context, path, course, secret, sandbox, limits, slot := free.pop())] = (number, path, slot)
+                (number, path), slot = waiting.popleft(), free.pop()
+                work = _start(context, path, course, secret, sandbox, limits, slot)
+                running[work] = (number, path, slot)
             first = min(work.deadline for work in running)
             ready = wait([work.pipe for work in running], max(0.0, first - time.monotonic()))
             for work in [w for w in running if w.pipe in ready or time.monotonic() > w.deadline]:

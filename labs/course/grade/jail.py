@@ -45,7 +45,7 @@ def enter(spec, alive, start):
     alive : socket.socket
         Connected; what happens on it is told above.
     start : callable
-        Runs inside, as the learner.
+        ``start(spec)`` runs inside, as the learner.
     """
     try:
         os.setsid()
@@ -211,7 +211,7 @@ def _become_learner(spec, folder, start):
         os.dup2(null, fd)
     os.closerange(3, 1024)
     try:
-        start()
+        start(spec)
     finally:
         os._exit(0)
 

@@ -1,4 +1,4 @@
-"""Kernels in jails, seen from the trusted side: `Sandbox` makes them, `Kernel.execute` runs code or ends in `KernelLost`.
+"""Kernels in jails, seen from the trusted side: `Sandbox` makes them, `Kernel.execute` runs code or is lost.
 
 Only the shell channel is opened. What a cell prints is published to nobody, so a flood of it costs us nothing.
 """
@@ -57,6 +57,8 @@ class Sandbox:
         The same in words, for the result.
     hide : tuple of str
         Folders that must not be seen inside, whatever else is shown.
+    own_user : bool
+        Whether, started by root, a kernel runs as a user without rights.
     """
 
     address: str
@@ -64,6 +66,7 @@ class Sandbox:
     isolate: bool
     isolation: str
     hide: tuple = ()
+    own_user: bool = True
 
     def connect(self):
         """Return a new connection to the warm server, for one kernel."""
@@ -87,7 +90,7 @@ class Sandbox:
         read_only = [path for path in shown if path != "/"]
         limits = dict(LIMITS) if jail.process_limit_is_ours() else {k: v for k, v in LIMITS.items() if k != "NPROC"}
         return {
-            "isolate": self.isolate, "uid": FIRST_UID + slot, "read_only": read_only, "covers": self._covers(read_only),
+            "isolate": self.isolate, "uid": FIRST_UID + slot if self.own_user else 0, "read_only": read_only, "covers": self._covers(read_only),
             "files": {}, "env": environment(self.library), "limits": limits, "disk": 512 * MB, "memory": MEMORY,
             "processes": PROCESSES,
         }  # fmt: skip
@@ -173,15 +176,18 @@ def _choose(address, inside, hide, isolate):
         if isolate:
             raise NoSandbox(f"The sandbox cannot be built: {reasons[-1]}")
     else:
-        reasons.append("asked for")
-    text = f"not isolated: {reasons[-1]}. The answers ran as a plain child process with limits on time and memory; "
-    text += "they could read files of this machine and use its network."
-    found = Sandbox(address, inside, False, text, hide)
-    try:
-        Kernel(found).kill()
-    except KernelLost as error:
-        raise NoSandbox(f"No kernel can be started here: {error}") from None
-    return found
+        reasons.append("this was asked for")
+    text = f"not isolated: {reasons[-1]}. The answers ran as a plain child process with limits on time and memory"
+    text += "{}; they could read files of this machine and use its network."
+    root = os.geteuid() == 0
+    choices = [(True, ""), (False, ", and as root, since no other user may read this Python")] if root else [(False, "")]
+    for own_user, more in choices:
+        try:
+            Kernel(found := Sandbox(address, inside, False, text.format(more), hide, own_user)).kill()
+            return found
+        except KernelLost as error:
+            why = str(error)
+    raise NoSandbox(f"No kernel can be started here: {why}")
 
 
 class Kernel:

@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 HIDDEN = ("exercises.py", "answers.py", "solutions.py", "oracle.py", "oracles.py")
 """Modules of a lesson that a learner's code never sees. Any other module of a lesson can ask for the same by the
 module-level line ``HOLDS_ANSWERS = True``."""
-INSIDE = ("__init__.py", "jail.py", "warm.py", "remote.py", "stub.py")
+INSIDE = ("jail.py", "warm.py", "remote.py", "stub.py")
 """This room's own modules that run on the sandbox's side, as the package `labs_sandbox`."""
 
 
@@ -50,6 +50,7 @@ def build(folder, packages=("labs",)):
             elif name in packages:
                 replaced += _copy_lesson(lesson, target / lesson.name, folder)
     (folder / "labs_sandbox").mkdir()
+    (folder / "labs_sandbox/__init__.py").write_text('"""The grader\'s modules that run on the sandbox\'s side."""\n')
     for module in INSIDE:
         shutil.copy(HERE / module, folder / "labs_sandbox")
     # Nobody debugs in the sandbox, and importing the debugger is most of a kernel's start.

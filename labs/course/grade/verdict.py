@@ -126,7 +126,8 @@ def _judge_case(kernel, check, exercise, case, until, limits):
         with alarm(limits.verify):
             wrong = exercise.judge(case, replay)
     except _TooLong:
-        return Wrong("shape", f"What form should the result have? Yours took more than {limits.verify:.0f} s to compare.")
+        took = f"Yours took more than {limits.verify:.0f} s to compare."
+        return Wrong("shape", f"What form should the result have? {took}")
     if wrong is not None and untouched:
         return Wrong("unsolved", "This one is not solved yet.")
     return wrong

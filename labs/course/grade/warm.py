@@ -55,7 +55,7 @@ def serve(server):
             if os.fork() == 0:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 server.close()
-                jail.enter(spec, connection, lambda: kernel(spec))
+                jail.enter(spec, connection, kernel)
         connection.close()
 
 
