@@ -6,25 +6,31 @@ book and as plain text. matplotlib and ipywidgets are imported when something is
 
 from .chunks import chunks
 from .curves import curves
+from .explore import Explorer, explore
 from .holdings import COLLECTIVES, collective, holdings
+from .messages import between, messages
 from .picture import Picture
 from .player import Player, player
-from .style import canvas, drawn, drawing
+from .style import canvas, drawing, drawn
 from .timeline import timeline
 from .topology import topology
 from .units import number, quantity
 
 __all__ = [
     "COLLECTIVES",
+    "Explorer",
     "Picture",
     "Player",
+    "between",
     "canvas",
     "chunks",
     "collective",
     "curves",
     "drawing",
     "drawn",
+    "explore",
     "holdings",
+    "messages",
     "number",
     "player",
     "quantity",

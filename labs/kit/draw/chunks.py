@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from .picture import Picture
+from .shapes import rectangles
 from .style import FONT, INK, ORANGE, RAMP, RED, SMALL, drawn, ink_on, paper, text_width
 from .units import count, number
 
@@ -59,17 +61,27 @@ def chunks(
 def _checked(values, text, marks, rows, columns):
     table = [[0 if value is None else value for value in row] for row in values]
     if not table or not table[0] or len({len(row) for row in table}) > 1:
-        raise ValueError(f"Pass a row of values for each {rows}, all of the same length; got lengths {[len(row) for row in table]}.")
-    labels = [[number(value) if value else "" for value in row] for row in table] if text is None else [[str(cell) for cell in row] for row in text]
+        raise ValueError(
+            f"Pass a row of values for each {rows}, all of the same length; got lengths {[len(row) for row in table]}."
+        )
+    labels = (
+        [[number(value) if value else "" for value in row] for row in table]
+        if text is None
+        else [[str(cell) for cell in row] for row in text]
+    )
     if [len(row) for row in labels] != [len(row) for row in table]:
-        raise ValueError(f"text has rows of {[len(row) for row in labels]} labels for rows of {[len(row) for row in table]} values.")
+        raise ValueError(
+            f"text has rows of {[len(row) for row in labels]} labels for rows of {[len(row) for row in table]} values."
+        )
     marked = {}
     for mark in marks:
         row, column, kind = (*mark, "received")[:3]
         if kind not in MARKS:
             raise ValueError(f"Unknown kind of mark {kind!r}; known are {', '.join(MARKS)}.")
         if not (0 <= row < len(table) and 0 <= column < len(table[0])):
-            raise ValueError(f"The mark on {rows} {row}, {columns} {column} lies outside a table of {len(table)} x {len(table[0])}.")
+            raise ValueError(
+                f"The mark on {rows} {row}, {columns} {column} lies outside a table of {len(table)} x {len(table[0])}."
+            )
         marked[row, column] = kind
     return table, labels, marked
 
@@ -91,7 +103,9 @@ def _fill(value: float, total: float, kind: str | None) -> str:
 def _describe(title, table, labels, marked, total, picked, names) -> str:
     rows, columns, counts = names
     height, width = len(table), len(table[0])
-    parts = [f"{title}: table of {count(height, rows)} by {count(width, columns)}; a full cell sums {count(total, counts)}"]
+    parts = [
+        f"{title}: table of {count(height, rows)} by {count(width, columns)}; a full cell sums {count(total, counts)}"
+    ]
     if height * width <= 144:
         lines = [f"{rows} {row}: {' '.join(label or 'nothing' for label in labels[row])}" for row in range(height)]
         parts.append("; ".join(lines))
@@ -129,47 +143,58 @@ def _draw(table, labels, marked, total, picked, names, steady):
     if not spelled:
         axes.text(left + grid_w / 2, 8, columns, ha="center", va="center", fontsize=SMALL)
     every = 4 if large else 1
+    groups = defaultdict(list)  # cells of one fill are drawn as one path
     for i, r in enumerate(down):
         if i % every == 0:
-            axes.text(left - 6, top + (i + 0.5) * cell_h, f"{rows} {r}", ha="right", va="center_baseline", fontsize=SMALL)
+            y = top + (i + 0.5) * cell_h
+            axes.text(left - 6, y, f"{rows} {r}", ha="right", va="center_baseline", fontsize=SMALL)
         for j, c in enumerate(across):
-            if i == 0 and j % every == 0:
-                axes.text(left + (j + 0.5) * cell_w, top - 8, heads[j], ha="center", va="center_baseline", fontsize=SMALL)
             x, y = left + j * cell_w + gap / 2, top + i * cell_h + gap / 2
             kind = marked.get((r, c))
-            cell = (x, y, cell_w - gap, cell_h - gap)
-            _cell(axes, cell, _fill(table[r][c], total, kind), kind, large)
-            label = labels[r][c] if not large else ""
-            if label and table[r][c] >= total and kind != "wrong":
-                label = f"✓ {label}"
-            if kind == "wrong":
-                label = f"✗ {label}" if not large else "✗"
-            axes.text(
-                x + (cell_w - gap) / 2, y + (cell_h - gap) / 2 + 0.5, label, ha="center", va="center_baseline",
-                fontsize=FONT if not large else 7, color=ink_on(_fill(table[r][c], total, kind)),
-                fontweight="bold" if kind else "normal",
-            ) if label else None  # fmt: skip
+            fill = _fill(table[r][c], total, kind)
+            groups[fill].append((x, y, x + cell_w - gap, y + cell_h - gap))
+            _ring(axes, (x, y, cell_w - gap, cell_h - gap), kind, large)
+            sign = "✗" if kind == "wrong" else "✓" if table[r][c] >= total else ""
+            label = ("✗" if kind == "wrong" else "") if large else f"{sign} {labels[r][c]}".strip()
+            if label:
+                axes.text(
+                    x + (cell_w - gap) / 2, y + (cell_h - gap) / 2 + 0.5, label, ha="center", va="center_baseline",
+                    fontsize=7 if large else FONT, color=ink_on(fill), fontweight="bold" if kind else "normal",
+                )  # fmt: skip
+    for fill, boxes in groups.items():
+        _cells(axes, boxes, fill)
+    for j in range(0, len(across), every):
+        x = left + (j + 0.5) * cell_w
+        axes.text(x, top - 8, heads[j], ha="center", va="center_baseline", fontsize=SMALL)
     for (fill, sign, words, kind), (x, line) in zip(legend, placed):
         y = top + grid_h + 14 + 18 * line
-        _cell(axes, (x, y - 6, 15, 12), fill, kind, False)
+        _cells(axes, [(x, y - 6, x + 16, y + 6)], fill)
+        _ring(axes, (x, y - 6, 16, 12), kind, False)
         if sign:
-            axes.text(x + 7.5, y + 0.5, sign, ha="center", va="center_baseline", fontsize=SMALL - 1, color=ink_on(fill))
-        axes.text(x + 22, y + 0.5, words, ha="left", va="center_baseline", fontsize=SMALL)
+            axes.text(x + 8, y + 0.5, sign, ha="center", va="center_baseline", fontsize=SMALL - 1, color=ink_on(fill))
+        axes.text(x + (26 if kind else 23), y + 0.5, words, ha="left", va="center_baseline", fontsize=SMALL)
     return figure
 
 
-def _cell(axes, box, fill, kind, large) -> None:
-    """One cell. A mark is a ring around it with a gap, so that it shows on light and on dark pages."""
+def _cells(axes, boxes, fill) -> None:
+    dashes = (0, (2, 2)) if fill == "none" else "-"
+    rectangles(axes, boxes, facecolor=fill, edgecolor=INK, lw=0.6, ls=dashes, zorder=1)
+
+
+def _ring(axes, box, kind, large) -> None:
+    """The mark of a cell: a ring around it, with a gap so that it shows on light and on dark pages."""
     from matplotlib.patches import Rectangle
 
+    if not kind:
+        return
+    out = 0.0 if large else 2.6
     x, y, w, h = box
-    axes.add_patch(Rectangle((x, y), w, h, facecolor=fill, edgecolor=INK, lw=0.6, ls="-" if fill != "none" else (0, (2, 2))))
-    if kind:
-        out = 0.0 if large else 2.6
-        colour, dashes = (RED, "-") if kind == "wrong" else (INK, (0, (2.5, 1.5)) if kind == "sent" else "-")
-        axes.add_patch(
-            Rectangle((x - out, y - out), w + 2 * out, h + 2 * out, facecolor="none", edgecolor=colour, lw=2.0, ls=dashes, zorder=3)
+    colour, dashes = (RED, "-") if kind == "wrong" else (INK, (0, (2.5, 1.5)) if kind == "sent" else "-")
+    axes.add_patch(
+        Rectangle(
+            (x - out, y - out), w + 2 * out, h + 2 * out, facecolor="none", edgecolor=colour, lw=2, ls=dashes, zorder=3
         )
+    )
 
 
 def _legend(total, counts, marked, steady):
@@ -189,8 +214,8 @@ def _wrapped(legend, left, width):
     """Number of lines and (x, line) of each entry, left to right, wrapped at `width`."""
     x, line, placed = left + 3, 0, []
     for _, _, words, _ in legend:
-        need = 22 + text_width(words, SMALL) + 14
-        if x + need - 14 > width and x > left + 3:
+        need = 22 + text_width(words, SMALL) + 18
+        if x + need - 18 > width and x > left + 3:
             x, line = left + 3, line + 1
         placed.append((x, line))
         x += need

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from .picture import Picture
 from .style import INK, LINES, PAPER, SMALL, canvas, drawn, text_width
-from .units import PREFIXED, number, quantity
+from .units import PREFIXED, number, quantity, scale
 
-_UNIT = re.compile(r"(?: in |\()([^() ]+)\)?$")
+_UNIT = re.compile(r"^(.*?)(?: in | \()([^() ]+)\)?$")
 
 
 def curves(
@@ -47,13 +48,22 @@ def curves(
     Raises
     ------
     ValueError
-        For an empty series, one whose parts differ in length, more series than can be told apart, or no unit in a label.
+        For an empty series, one whose parts differ in length, or more series than can be told apart.
     """
     data, dropped = _checked(series, logx, logy)
     marks = [(float(x), str(text)) for x, text in marks]
-    units = _unit(xlabel), _unit(ylabel)
-    figure = _draw(data, xlabel, ylabel, units, logx, logy, marks, set(points), width, height)
-    return Picture(figure, _describe(data, xlabel, ylabel, units, logx, logy, name, marks, dropped))
+    (xname, xunit), (yname, yunit) = _split(xlabel), _split(ylabel)
+    axes = Axis(xname, xunit, logx), Axis(yname, yunit, logy)
+    figure = _draw(data, axes, marks, set(points), width, height)
+    return Picture(figure, _describe(data, axes, name, marks, dropped))
+
+
+class Axis(NamedTuple):
+    """What an axis shows: "time", in "s", logarithmic or not."""
+
+    name: str
+    unit: str
+    logarithmic: bool
 
 
 def _checked(series, logx, logy):
@@ -76,20 +86,25 @@ def _checked(series, logx, logy):
         ]
         dropped += len(columns[0]) - len(rows)
         if not rows:
-            raise ValueError(f"Series {label!r} has no value that can be drawn (on a logarithmic axis: no positive one).")
+            raise ValueError(
+                f"Series {label!r} has no value that can be drawn (on a logarithmic axis: no positive one)."
+            )
         data[label] = [list(column) for column in zip(*rows)]
     return data, dropped
 
 
-def _unit(label: str) -> str:
-    """The unit at the end of an axis label, "" where it is a plain number."""
-    found = _UNIT.search(label)
-    return found[1] if found else ""
+def _split(label: str) -> tuple[str, str]:
+    """Name and unit of an axis label; the unit is "" where it is a plain number."""
+    found = _UNIT.match(label)
+    return (found[1], found[2]) if found else (label, "")
 
 
-def _describe(data, xlabel, ylabel, units, logx, logy, name, marks, dropped) -> str:
-    scales = {(True, True): "both axes", (True, False): "x axis", (False, True): "y axis"}.get((logx, logy))
-    parts = [f"{name}: {ylabel} over {xlabel}" + (f", {scales} logarithmic" if scales else "")]
+def _describe(data, axes, name, marks, dropped) -> str:
+    units = axes[0].unit, axes[1].unit
+    scales = {(True, True): "both axes", (True, False): "x axis", (False, True): "y axis"}.get(
+        tuple(a.logarithmic for a in axes)
+    )
+    parts = [f"{name}: {axes[1].name} over {axes[0].name}" + (f", {scales} logarithmic" if scales else "")]
     for label, (xs, ys, *band) in data.items():
         low, high = min(range(len(ys)), key=ys.__getitem__), max(range(len(ys)), key=ys.__getitem__)
         at = lambda i, xs=xs, ys=ys: f"{quantity(ys[i], units[1])} at {quantity(xs[i], units[0])}"
@@ -106,7 +121,7 @@ def _describe(data, xlabel, ylabel, units, logx, logy, name, marks, dropped) -> 
 
 
 @drawn
-def _draw(data, xlabel, ylabel, units, logx, logy, marks, points, width, height):
+def _draw(data, kinds, marks, points, width, height):
     longest = max(text_width(label, SMALL) for label in data)
     inline = longest <= 150
     right = longest + 26 if inline else 14.0
@@ -114,54 +129,81 @@ def _draw(data, xlabel, ylabel, units, logx, logy, marks, points, width, height)
     left, bottom = 58.0, 40.0
     figure, axes = canvas(width, height, left, right, bottom, top)
     axes.grid(True, which="major", color=INK, lw=0.4, alpha=0.2)
-    axes.set_xscale("log" if logx else "linear")
-    axes.set_yscale("log" if logy else "linear")
+    axes.set_xscale("log" if kinds[0].logarithmic else "linear")
+    axes.set_yscale("log" if kinds[1].logarithmic else "linear")
     for (label, (xs, ys, *band)), (colour, dashes, marker) in zip(data.items(), LINES):
-        every = max(1, len(xs) // 12)
         if band:
             axes.fill_between(xs, band[0], band[1], color=colour, alpha=0.22, lw=0, zorder=2)
         axes.plot(
             xs, ys, color=colour, ls="none" if label in points else dashes, lw=2, marker=marker,
-            markevery=1 if label in points else every, ms=5.5, mfc=colour, mec=PAPER, mew=0.8, zorder=3, clip_on=False,
+            markevery=1 if label in points else max(1, len(xs) // 12), ms=5.5, mfc=colour, mec=PAPER, mew=0.8,
+            zorder=3, clip_on=False,
         )  # fmt: skip
     axes.margins(x=0.03, y=0.08)
-    if not logy and min(min(ys) for _, ys, *_ in data.values()) >= 0:
+    lowest = min(min(band[0] if band else ys) for _, ys, *band in data.values())
+    if not kinds[1].logarithmic and lowest >= 0:
         axes.set_ylim(bottom=0)
     axes.autoscale_view()
     limits = axes.get_xlim(), axes.get_ylim()
-    for x, text in marks:
+    for x, _ in marks:
         if limits[0][0] <= x <= limits[0][1]:
             axes.axvline(x, color=INK, lw=1, ls=(0, (3, 3)), zorder=1)
-            axes.annotate(
-                text, (x, 1), xycoords=("data", "axes fraction"), xytext=(0, 5), textcoords="offset points",
-                ha="center", va="bottom", fontsize=SMALL, annotation_clip=False,
-            )  # fmt: skip
-    _ticks(axes.xaxis, units[0], logx, limits[0])
-    _ticks(axes.yaxis, units[1], logy, limits[1])
+    _name_marks(axes, [mark for mark in marks if limits[0][0] <= mark[0] <= limits[0][1]])
+    xs = [x for xs, *_ in data.values() for x in xs]
+    axes.set_xlabel(_ticks(axes.xaxis, kinds[0], limits[0], xs), labelpad=3)
+    axes.set_ylabel(_ticks(axes.yaxis, kinds[1], limits[1], []), labelpad=4)
     axes.set_xlim(limits[0])
     axes.set_ylim(limits[1])
-    axes.set_xlabel(xlabel, labelpad=3)
-    axes.set_ylabel(ylabel, labelpad=4)
     (_label_ends if inline else _label_above)(axes, data, height - bottom - top)
     return figure
 
 
-def _ticks(axis, unit: str, logarithmic: bool, limits) -> None:
-    """Ticks such as 1 kB, 10 kB: the prefix stands at the number, so no power of ten has to be read."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+def _name_marks(axes, marks) -> None:
+    """What each vertical line means, above it; texts that would overlap stand to the right and left of their lines."""
+    width = axes.get_window_extent().width
+    taken = -math.inf
+    for x, text in sorted(marks):
+        at = axes.transData.transform((x, axes.get_ylim()[0]))[0] - axes.get_window_extent().x0
+        half = text_width(text, SMALL) / 2
+        middle = min(max(at, half - 40, taken + half + 6), width + 10 - half)
+        taken = middle + half
+        axes.text(
+            middle / width, 1, text, transform=axes.transAxes, ha="center", va="bottom", fontsize=SMALL,
+        )  # fmt: skip
 
-    if logarithmic:
-        decades = math.log10(limits[1] / limits[0])
-        if decades < 1.3:
-            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        else:
-            axis.set_major_locator(LogLocator(numticks=9))
-        axis.set_minor_locator(NullLocator())
-        axis.set_minor_formatter(NullFormatter())
+
+def _ticks(axis, kind: Axis, limits, values) -> str:
+    """Set an axis's ticks and return its label.
+
+    On a logarithmic axis the prefix stands at each number (1 kB, 1 MB), so that no power of ten has to be read; on a
+    linear one it stands once, in the label. Powers of two (numbers of ranks) are ticked where they are.
+    """
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+
+    plain = FuncFormatter(lambda value, _: number(value, 6))
+    if not kind.logarithmic:
+        factor, unit = scale(max(abs(limit) for limit in limits), kind.unit)
+        whole = bool(values) and not kind.unit and all(value == int(value) for value in values)
+        locator = MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10], integer=whole)
+        axis.set_major_locator(
+            FixedLocator([tick / factor for tick in locator.tick_values(*(x * factor for x in limits))])
+        )
+        axis.set_major_formatter(FuncFormatter(lambda value, _: number(value * factor, 6)))
+        return f"{kind.name} in {unit}" if unit else kind.name
+    axis.set_minor_locator(NullLocator())
+    axis.set_minor_formatter(NullFormatter())
+    powers = sorted(set(values))
+    if powers and kind.unit not in PREFIXED and all(math.log2(value).is_integer() for value in powers):
+        axis.set_major_locator(FixedLocator(powers[:: -(-len(powers) // 11)]))
+    elif math.log10(limits[1] / limits[0]) < 1.3:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     else:
-        axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
-    show = (lambda value, _: quantity(value, unit)) if unit in PREFIXED else (lambda value, _: number(value, 6))
-    axis.set_major_formatter(FuncFormatter(show))
+        axis.set_major_locator(LogLocator(numticks=9))
+    if kind.unit in PREFIXED:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: quantity(value, kind.unit)))
+        return kind.name
+    axis.set_major_formatter(plain)
+    return f"{kind.name} in {kind.unit}" if kind.unit else kind.name
 
 
 def _label_ends(axes, data, height) -> None:
@@ -181,8 +223,24 @@ def _label_ends(axes, data, height) -> None:
                 [x / total, 1 + 5 / total], [y / height, spot / height], transform=axes.transAxes, color=colour, lw=0.7,
                 clip_on=False, zorder=1,
             )  # fmt: skip
-        axes.plot([1 + 9 / total], [spot / height], transform=axes.transAxes, color=colour, marker=marker, ms=5.5, clip_on=False)
-        axes.text(1 + 17 / total, spot / height, label, transform=axes.transAxes, fontsize=SMALL, ha="left", va="center_baseline")
+        axes.plot(
+            [1 + 9 / total],
+            [spot / height],
+            transform=axes.transAxes,
+            color=colour,
+            marker=marker,
+            ms=5.5,
+            clip_on=False,
+        )
+        axes.text(
+            1 + 17 / total,
+            spot / height,
+            label,
+            transform=axes.transAxes,
+            fontsize=SMALL,
+            ha="left",
+            va="center_baseline",
+        )
 
 
 def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
@@ -200,5 +258,8 @@ def _label_above(axes, data, height) -> None:
     """A legend above the axes, for names too long for the margin."""
     for i, (label, (colour, dashes, marker)) in enumerate(zip(data, LINES)):
         y = 1 + (15.0 * (len(data) - i) - 4) / height
-        axes.plot([0.01, 0.07], [y, y], transform=axes.transAxes, color=colour, ls=dashes, lw=2, marker=marker, ms=5.5, markevery=2, clip_on=False)
-        axes.text(0.085, y, label, transform=axes.transAxes, fontsize=SMALL, va="center_baseline")
+        axes.plot(
+            [0.0, 0.04, 0.08], [y, y, y], transform=axes.transAxes, color=colour, ls=dashes, lw=2, marker=marker,
+            ms=5.5, markevery=[1], mec=PAPER, mew=0.8, clip_on=False,
+        )  # fmt: skip
+        axes.text(0.1, y, label, transform=axes.transAxes, fontsize=SMALL, va="center_baseline")

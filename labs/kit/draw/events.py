@@ -1,7 +1,8 @@
 """Reading a run: what happened between the ranks, from a `Run` or from a plain list of events.
 
-An event is (rank, kind, peer, bytes, start, end, label), as in `labs.kit.virtual.Event`: kind is "send", "recv", "work",
-"wait" or "collective", times are in seconds. A message gives a "send" at its sender and a "recv" at its receiver.
+An event is (rank, kind, peer, bytes, start, end, label), as in `labs.kit.virtual.Event`: kind is "send", "recv",
+"work", "wait" or "collective", times are in seconds. A message gives a "send" at its sender and a "recv" at its
+receiver.
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ def _span(event: Iterable) -> Span:
     values = tuple(event)
     if len(values) != 7:
         raise ValueError(
-            f"An event has seven values, (rank, kind, peer, bytes, start, end, label); this one has {len(values)}: {values!r}"
+            "An event has seven values, (rank, kind, peer, bytes, start, end, label); "
+            f"this one has {len(values)}: {values!r}"
         )
     span = Span(*values)
     if span.kind not in KINDS:
@@ -94,4 +96,6 @@ def messages(spans: Iterable[Span]) -> list[Message]:
         for message, times in (sent | received).items()
         for _ in range(times)
     ]
-    return sorted(found, key=lambda message: (message.end, message.start, message.source, message.target, message.bytes))
+    return sorted(
+        found, key=lambda message: (message.end, message.start, message.source, message.target, message.bytes)
+    )

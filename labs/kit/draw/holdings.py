@@ -112,10 +112,14 @@ def holdings(
     """
     tables = [[[_pieces(cell) for cell in row] for row in table] for table in (before, after)]
     if len(tables[0]) != len(tables[1]) or not tables[0]:
-        raise ValueError(f"before has {len(tables[0])} ranks and after has {len(tables[1])}: give a row for each rank in both.")
+        raise ValueError(
+            f"before has {len(tables[0])} ranks and after has {len(tables[1])}: give a row for each rank in both."
+        )
     for title, table in zip(titles, tables):
         if len({len(row) for row in table}) > 1 or not table[0]:
-            raise ValueError(f"The rows of {title!r} have lengths {[len(row) for row in table]}: fill short ones with None.")
+            raise ValueError(
+                f"The rows of {title!r} have lengths {[len(row) for row in table]}: fill short ones with None."
+            )
     return Picture(_draw(tables, name, titles), _describe(tables, name, titles))
 
 
@@ -145,7 +149,8 @@ def _draw(tables, name, titles):
     ranks = len(tables[0])
     most = max(len(cell) for table in tables for row in table for cell in row)
     cell_w = max(38.0, 13.0 * most)
-    cell_h, gap, left, top = 30.0, 5.0, 44.0, 40.0
+    headed = any(len(table[0]) > 1 for table in tables)
+    cell_h, gap, left, top = 30.0, 5.0, 44.0, 40.0 if headed else 22.0
     widths = [cell_w * len(table[0]) for table in tables]
     arrow = max(52.0, text_width(name, SMALL, "bold") + 16)
     width = left + sum(widths) + arrow + 6
@@ -155,7 +160,9 @@ def _draw(tables, name, titles):
         axes.text(start + table_w / 2, 11, title, ha="center", va="center_baseline", fontsize=FONT, fontweight="bold")
         for piece in range(len(table[0])):
             if len(table[0]) > 1:
-                axes.text(start + (piece + 0.5) * cell_w, 30, str(piece), ha="center", va="center_baseline", fontsize=SMALL)
+                axes.text(
+                    start + (piece + 0.5) * cell_w, 30, str(piece), ha="center", va="center_baseline", fontsize=SMALL
+                )
         for rank, row in enumerate(table):
             y = top + rank * cell_h
             if start == left:
@@ -164,12 +171,20 @@ def _draw(tables, name, titles):
                 box = (start + piece * cell_w + gap / 2, y + gap / 2, cell_w - gap, cell_h - gap)
                 _cell(axes, box, cell, colours)
         start += table_w + arrow
-    if any(len(table[0]) > 1 for table in tables):
+    if headed:
         axes.text(left - 7, 30, "piece", ha="right", va="center_baseline", fontsize=SMALL)
     middle, y = left + widths[0] + arrow / 2, top + ranks * cell_h / 2
     half = arrow / 2 - 8
     axes.add_patch(
-        FancyArrowPatch((middle - half, y), (middle + half, y), arrowstyle="-|>,head_length=6,head_width=3", lw=1.6, color=INK, shrinkA=0, shrinkB=0)
+        FancyArrowPatch(
+            (middle - half, y),
+            (middle + half, y),
+            arrowstyle="-|>,head_length=6,head_width=3",
+            lw=1.6,
+            color=INK,
+            shrinkA=0,
+            shrinkB=0,
+        )
     )
     if name != "A collective":
         axes.text(middle, y - 10, name, ha="center", va="center_baseline", fontsize=SMALL, fontweight="bold")

@@ -24,6 +24,7 @@ class Box(NamedTuple):
     w: float
     h: float
     text: str
+    size: float = SMALL  # of the text, in points
 
 
 class Line(NamedTuple):
@@ -59,22 +60,22 @@ class Layout:
         return ", ".join(parts)
 
 
-def arrange(topology, width: float) -> Layout:
-    """The layout of a topology on a sheet `width` points wide."""
+def arrange(topology, width: float, least: float = 0.0) -> Layout:
+    """The layout of a topology on a sheet of at most `width` and at least `least` points."""
     layout = Layout(width)
     members = defaultdict(list)  # node -> ranks
     for rank, device in enumerate(topology.devices):
         members[device.node].append(rank)
     nodes = list(members)
     largest = max(len(ranks) for ranks in members.values())
-    per_node = min(largest, 8)
+    per_node = min(largest, 8 if topology.world_size <= 1000 else 6)
     most_nodes = max(2, (MOST_CHIPS if per_node > 2 else 8) // per_node)
     shown_nodes = _ends(nodes, most_nodes)
     layout.hidden_nodes = len(nodes) - len(shown_nodes)
     layout.hidden_devices = largest - per_node
     shown = {node: _ends(members[node], per_node) for node in shown_nodes}
 
-    column, seam = _columns(layout, shown, topology)
+    column, seam = _columns(layout, shown, least)
     names = {rank: topology.devices[rank].name for rank in column}
     place = {names[rank]: x for rank, x in column.items()}
     near = _neighbours(topology, place)
@@ -89,7 +90,7 @@ def _ends(items: list, most: int) -> list:
     return items if len(items) <= most else [*items[: most - 1], items[-1]]
 
 
-def _columns(layout: Layout, shown, topology):
+def _columns(layout: Layout, shown, least: float):
     """Centre of each drawn rank; the gap where something is left out (between the last two nodes)."""
     hidden = layout.hidden_nodes > 0
     seam_width = 62.0 if hidden else 0.0
@@ -99,7 +100,7 @@ def _columns(layout: Layout, shown, topology):
     free = layout.width - 4 - seam_width - len(shown) * (2 * pad + hole) - (len(shown) - 1) * between
     step = min(free / chips, 84.0)
     used = chips * step + len(shown) * (2 * pad + hole) + (len(shown) - 1) * between + seam_width + 4
-    layout.width = max(used, 300.0)
+    layout.width = max(used, 300.0, least)
     x = (layout.width - used) / 2 + 2
     column, seam = {}, None
     for index, (node, ranks) in enumerate(shown.items()):
@@ -115,7 +116,10 @@ def _columns(layout: Layout, shown, topology):
             column[rank] = x + step / 2
             x += step
         x += pad
-        layout.boxes.append(Box(left, 0, x - left, 0, f"node {node}"))
+        long = f"node {node}"
+        layout.boxes.append(
+            Box(left, 0, x - left, 0, long if text_width(long, SMALL, "bold") + 4 < x - left else str(node))
+        )
         x += between
     return column, (seam, step)
 
@@ -147,8 +151,7 @@ def _homes(topology, near, members):
             other
             for switch, at in level.items()
             if at == step
-            for edge in near[switch]
-            for other in [edge]
+            for other in near[switch]
             if other not in level and other not in node_of
         }
         if not new:
@@ -157,7 +160,9 @@ def _homes(topology, near, members):
         for switch in new:
             level[switch] = step
             touched[switch] = set().union(*(touched[low] for low in near[switch] if level.get(low) == step - 1))
-    return {switch: (at, next(iter(touched[switch])) if len(touched[switch]) == 1 else None) for switch, at in level.items()}
+    return {
+        switch: (at, next(iter(touched[switch])) if len(touched[switch]) == 1 else None) for switch, at in level.items()
+    }
 
 
 def _rows(near, place, home):
@@ -191,7 +196,6 @@ def _lay(layout, topology, shown, place, near, home, rows, column, seam) -> None
     """Give everything its height and collect the lines."""
     seam_x, step = seam
     outer = {switch for switch in rows if home[switch][1] is None}
-    up = [row for above, row, _, _ in rows.values() if above]
     top_inside = max([row for switch, (above, row, _, _) in rows.items() if above and switch not in outer], default=-1)
     outer_rows = sorted({rows[switch][1] for switch in outer})
     direct = {frozenset((a, b)) for a in place for b in near[a] if b in place}
@@ -201,24 +205,25 @@ def _lay(layout, topology, shown, place, near, home, rows, column, seam) -> None
 
     y = 4.0 + len(outer_rows) * (BAR + GAP)
     box_top = y
-    y += 20.0  # the node's name
+    y += 8.0
     level_y = {row: y + (top_inside - row) * (BAR + GAP) for row in range(top_inside + 1)}
     chips = y + (top_inside + 1) * (BAR + GAP)
     down = chips + CHIP + arcs
-    box_bottom = down + below * (GAP + BAR) + 8.0
+    box_bottom = down + below * (GAP + BAR) + 22.0  # with the node's name
     layout.height = box_bottom + 4.0
     layout.boxes = [Box(box.x, box_top, box.w, box_bottom - box_top, box.text) for box in layout.boxes]
     layout.notes = [Box(note.x, chips + CHIP / 2, 0, 0, note.text) for note in layout.notes]
     if seam_x is not None:
-        layout.notes.append(Box(seam_x, chips + CHIP / 2 - 14, 0, 14, "…"))
+        layout.notes.append(Box(seam_x, chips + CHIP / 2 - 14, 0, 0, "…", 14.0))
         layout.notes.append(Box(seam_x, chips + CHIP / 2 + 4, 0, 0, f"{layout.hidden_nodes:,}"))
         layout.notes.append(Box(seam_x, chips + CHIP / 2 + 16, 0, 0, "more"))
 
-    chip_w = min(step - 6, 62.0)
+    chip_w = min(step - (6 if step > 34 else 4), 62.0)
     for rank, x in column.items():
         long = f"rank {rank}"
         text = long if text_width(long, SMALL) + 6 <= chip_w else str(rank)
-        layout.devices.append(Box(x - chip_w / 2, chips, chip_w, CHIP, text))
+        size = min(SMALL, SMALL * (chip_w - 4) / max(text_width(text, SMALL), 1.0))
+        layout.devices.append(Box(x - chip_w / 2, chips, chip_w, CHIP, text, size))
     bars = {}
     for switch, (above, row, low, high) in rows.items():
         if switch in outer:

@@ -127,8 +127,10 @@ def _html(player: Player) -> str:
     css, js = assets()
     return (
         f"<style>{css}</style>"
-        f'<div class="labs-player" role="group" aria-label="{html.escape(player.label)}" data-lm-suppress-shortcuts="true">'
-        f'{"".join(figures)}{bar}<div class="labs-say" role="status" aria-live="polite"></div>{_table(player.events)}</div>'
+        f'<div class="labs-player" role="group" aria-label="{html.escape(player.label)}" '
+        'data-lm-suppress-shortcuts="true">'
+        f'{"".join(figures)}{bar}<div class="labs-say" role="status" aria-live="polite"></div>'
+        f"{_table(player.events)}</div>"
         f"<script>(function(){{{js}}})()</script>"
     )
 

@@ -78,7 +78,7 @@ RC = {
 
 
 def drawing():
-    """A context in which matplotlib uses this course's settings, whatever the learner has set, and gives theirs back."""
+    """A context in which matplotlib uses this course's settings; the learner's own come back after it."""
     import matplotlib
 
     defaults = {key: value for key, value in matplotlib.rcParamsDefault.items() if key != "backend"}
@@ -86,12 +86,16 @@ def drawing():
 
 
 def drawn(function: Callable) -> Callable:
-    """Decorator: run `function` inside `drawing`."""
+    """Decorator: run `function` inside `drawing`. In a figure that it returns nothing is cut off at the axes."""
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
         with drawing():
-            return function(*args, **kwargs)
+            result = function(*args, **kwargs)
+        if hasattr(result, "findobj"):
+            for artist in result.findobj():
+                artist.set_clip_on(False)
+        return result
 
     return wrapper
 
@@ -161,4 +165,6 @@ def text_width(text: str, size: float = FONT, weight: str = "normal") -> float:
 
     if not text.strip():
         return 0.0
-    return float(TextPath((0, 0), text, size=size, prop=FontProperties(family="DejaVu Sans", weight=weight)).get_extents().width)
+    return float(
+        TextPath((0, 0), text, size=size, prop=FontProperties(family="DejaVu Sans", weight=weight)).get_extents().width
+    )

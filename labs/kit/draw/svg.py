@@ -39,7 +39,7 @@ def to_svg(figure, alt: str, *, salt: str = "") -> str:
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         FigureCanvasSVG(figure).print_svg(buffer, metadata=nothing)
     root = ElementTree.fromstring(buffer.getvalue())
-    body = _classes(_ids("".join(_write(child) for child in root), salt))
+    body = _classes(_ids(_once("".join(_write(child) for child in root)), salt))
     width, height = (figure.get_size_inches() * 72).tolist()
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_short(width)} {_short(height)}" role="img" '
@@ -78,15 +78,70 @@ def _write(node) -> str:
         if key == "style":
             value = _style(value)
         elif key == "d":
-            value = re.sub(r" ?([MLQCz]) ?", r"\1", _LONG_NUMBER.sub(_rounded, value))
+            value = relative(value)
         elif key != "id" and not key.startswith("href"):
             value = _LONG_NUMBER.sub(_rounded, value)
         attributes.append(f' {key}="{html.escape(value)}"')
     if name == "g" and not attributes:
         return inside
+    if name == "path" and attributes[1:] == [' style="fill:none"']:
+        return ""  # a background that is not there
     if not inside:
         return f"<{name}{''.join(attributes)}/>"
     return f"<{name}{''.join(attributes)}>{inside}</{name}>"
+
+
+def relative(path: str) -> str:
+    """A path in relative commands with two decimals: about half as long, and without drift.
+
+    Each difference is taken between rounded positions, so that errors do not add up along the path.
+    """
+    parts, last, start, position = [], "", (0, 0), (0, 0)
+    for command, numbers in re.findall(r"([MLQCz])([^MLQCz]*)", path):
+        if command == "z":
+            parts.append("z")
+            position, last = start, "z"
+            continue
+        values = [round(float(number) * 100) for number in numbers.split()]  # hundredths of a point
+        points = list(zip(values[::2], values[1::2]))
+        if command == "M":
+            parts.append("M" + _pairs(points))
+            start = position = points[-1]
+            last = "M"
+            continue
+        steps = [(x - position[0], y - position[1]) for x, y in points]
+        (dx, dy), position = steps[-1], points[-1]
+        if command == "L" and dy == 0:
+            parts.append("h" + _hundredths(dx))
+            last = "h"
+        elif command == "L" and dx == 0:
+            parts.append("v" + _hundredths(dy))
+            last = "v"
+        else:
+            letter, text = command.lower(), _pairs(steps)
+            joint = "" if text.startswith("-") else " "
+            parts.append(joint + text if letter == last else letter + text)
+            last = letter
+    return "".join(parts)
+
+
+def _pairs(points) -> str:
+    text = " ".join(_hundredths(value) for point in points for value in point)
+    return text.replace(" -", "-")
+
+
+def _hundredths(value: int) -> str:
+    return _short(value / 100)
+
+
+def _once(body: str) -> str:
+    """Write a long path that is drawn twice (an arrow's rim and its line) once, and refer to it."""
+    paths = Counter(re.findall(r'<path d="([^"]{200,})"', body))
+    shared = [path for path, times in paths.items() if times > 1]
+    for number, path in enumerate(shared):
+        body = body.replace(f'<path d="{path}"', f'<use href="#shared{number}"')
+    defined = "".join(f'<path id="shared{number}" d="{path}"/>' for number, path in enumerate(shared))
+    return f"<defs>{defined}</defs>{body}" if defined else body
 
 
 def _style(text: str) -> str:

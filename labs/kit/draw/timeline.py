@@ -6,14 +6,23 @@ import math
 
 from .events import KINDS, Message, Span, messages, read
 from .picture import Picture
+from .shapes import polygons, polylines, rectangles
 from .style import INK, PAPER, SMALL, canvas, drawn, ink_on, text_width
 from .style import KINDS as LOOKS
 from .units import count, quantity, scale
 
 WORDS = {"work": "work", "collective": "collective", "send": "sends", "recv": "receives", "wait": "waits"}
 # Where a bar lies in its rank's row: sends above receives, as both may go on at once.
-LANES = {"work": (-0.32, 0.32), "collective": (-0.32, 0.32), "wait": (-0.32, 0.32), "send": (-0.32, 0.0), "recv": (0.0, 0.32)}
+LANES = {
+    "work": (-0.32, 0.32),
+    "collective": (-0.32, 0.32),
+    "wait": (-0.32, 0.32),
+    "send": (-0.32, 0.0),
+    "recv": (0.0, 0.32),
+}
 MOST_ROWS = 64
+MOST_ARROWS = 240
+MOST_BARS = 600  # beyond, bars that touch are drawn as one
 
 
 def timeline(events_or_run, *, until=None, world_size=None, name="Run", width=504, end=None) -> Picture:
@@ -26,7 +35,7 @@ def timeline(events_or_run, *, until=None, world_size=None, name="Run", width=50
     until : float, optional
         Draw only what happened before this instant (seconds); the axis keeps its length, so frames can be compared.
     world_size : int, optional
-        Number of ranks, where the events do not show all of them. Of more than 64 ranks, 64 are drawn and the words say so.
+        Number of ranks, where the events do not show all of them. Of more than 64, 64 are drawn, and the words say so.
     name : str
         What ran; the text alternative begins with it.
     width : float
@@ -51,7 +60,9 @@ def describe(spans: list[Span], ranks: int, last: float, until: float | None, na
     if busy:
         parts.append("Summed over the ranks: " + ", ".join(busy))
     sent = [message for message in messages(spans) if message.end <= cut]
-    parts.append(f"{count(len(sent), 'message')} arrived, {quantity(sum(message.bytes for message in sent), 'B')} in all")
+    parts.append(
+        f"{count(len(sent), 'message')} arrived, {quantity(sum(message.bytes for message in sent), 'B')} in all"
+    )
     waiting = {}
     for span in seen:
         if span.kind == "wait":
@@ -59,6 +70,8 @@ def describe(spans: list[Span], ranks: int, last: float, until: float | None, na
     if waiting:
         longest = max(waiting, key=lambda rank: (waiting[rank], -rank))
         parts.append(f"Rank {longest} waits longest, {quantity(waiting[longest], 's')}")
+    if len(sent) > MOST_ARROWS:
+        parts.append("They are too many to draw an arrow for each")
     if ranks > MOST_ROWS:
         parts.append(f"{MOST_ROWS} of the {ranks:,} ranks are drawn")
     return ". ".join(parts) + "."
@@ -91,8 +104,18 @@ def _draw(spans: list[Span], ranks: int, last: float, until: float | None, width
             for span in spans
             if span.kind == kind and span.rank in row_of and span.start < cut and span.end > span.start
         ]
+        if len(spans) > MOST_BARS:
+            boxes = _merged(boxes, 0.75 / points)
         fill, hatch = LOOKS[kind]
-        _boxes(axes, boxes, facecolor=fill, hatch=hatch, edgecolor=INK, lw=0.6 if len(boxes) < 300 else 0.2)
+        rectangles(
+            axes,
+            boxes,
+            zorder=2,
+            facecolor=fill,
+            hatch=hatch,
+            edgecolor=INK,
+            lw=0.6 if len(spans) <= MOST_BARS else 0.2,
+        )
     if row_height > 18:
         _names(axes, spans, row_of, factor, cut, points)
     shown = [
@@ -100,7 +123,8 @@ def _draw(spans: list[Span], ranks: int, last: float, until: float | None, width
         for message in messages(spans)
         if message.start < cut and message.source in row_of and message.target in row_of
     ]
-    _arrows(axes, shown, row_of, factor, cut, points, row_height)
+    if len(shown) <= MOST_ARROWS:
+        _arrows(axes, shown, row_of, factor, cut, points, row_height)
     if until is not None and until < last:
         axes.plot([until * factor] * 2, [-0.5, len(rows) - 0.5], color=INK, lw=1.2, ls=(0, (4, 3)), zorder=6)
 
@@ -122,18 +146,16 @@ def _draw(spans: list[Span], ranks: int, last: float, until: float | None, width
     return figure
 
 
-def _boxes(axes, boxes, **look) -> None:
-    """Many rectangles (left, top, right, bottom) as one path: a picture of 1,000 bars stays small."""
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
-    if not boxes:
-        return
-    vertices, codes = [], []
-    for x0, y0, x1, y1 in boxes:
-        vertices += [(x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0)]
-        codes += [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
-    axes.add_patch(PathPatch(Path(vertices, codes), clip_on=False, zorder=2, **look))
+def _merged(boxes, gap: float):
+    """The same bars, those of one row that lie at most `gap` apart joined."""
+    joined: dict[tuple, list] = {}
+    for x0, y0, x1, y1 in sorted(boxes, key=lambda box: (box[1], box[0])):
+        row = joined.setdefault((y0, y1), [])
+        if row and x0 - row[-1][1] <= gap:
+            row[-1][1] = max(row[-1][1], x1)
+        else:
+            row.append([x0, x1])
+    return [(x0, y0, x1, y1) for (y0, y1), row in joined.items() for x0, x1 in row]
 
 
 def _names(axes, spans, row_of, factor, cut, points) -> None:
@@ -157,9 +179,6 @@ def _names(axes, spans, row_of, factor, cut, points) -> None:
 
 def _arrows(axes, shown: list[Message], row_of, factor, cut, points, row_height) -> None:
     """Messages as arrows from the sender's row to the receiver's; one that is still under way ends at the cut."""
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
     if not shown:
         return
     crowded = len(shown) > 120
@@ -178,32 +197,19 @@ def _arrows(axes, shown: list[Message], row_of, factor, cut, points, row_height)
         ux, uy = dx / length, dy / length
         base = (dx - head * ux, dy - head * uy)
         to_data = lambda x, y, x0=x0, y0=y0: (x0 + x / points, y0 + y / row_height)
-        heads.append([(x1, y1), to_data(base[0] - half * uy, base[1] + half * ux), to_data(base[0] + half * uy, base[1] - half * ux)])
-        lines.append([(x0, y0), to_data(*base)])
-    path = _joined(Path, lines)
-    width = 0.7 if crowded else 1.3
-    if not crowded:
-        axes.add_patch(PathPatch(path, facecolor="none", edgecolor=PAPER, lw=width + 2, zorder=4, clip_on=False))
-    axes.add_patch(PathPatch(path, facecolor="none", edgecolor=INK, lw=width, zorder=5, clip_on=False))
-    if heads:
-        axes.add_patch(
-            PathPatch(_joined(Path, heads, close=True), facecolor=INK, edgecolor=PAPER, lw=0.4, zorder=5, clip_on=False)
+        heads.append(
+            [
+                (x1, y1),
+                to_data(base[0] - half * uy, base[1] + half * ux),
+                to_data(base[0] + half * uy, base[1] - half * ux),
+            ]
         )
-    if not crowded:
-        corners = [
-            [(x - 1.6 / points, y), (x, y - 1.6 / row_height), (x + 1.6 / points, y), (x, y + 1.6 / row_height)]
-            for x, y in dots
-        ]
-        axes.add_patch(PathPatch(_joined(Path, corners, close=True), facecolor=INK, edgecolor="none", zorder=5, clip_on=False))
-
-
-def _joined(path_class, pieces, close=False):
-    """Polygons or polylines as one path."""
-    vertices, codes = [], []
-    for piece in pieces:
-        vertices += piece
-        codes += [path_class.MOVETO] + [path_class.LINETO] * (len(piece) - 1)
-        if close:
-            vertices.append(piece[0])
-            codes.append(path_class.CLOSEPOLY)
-    return path_class(vertices, codes)
+        lines.append([(x0, y0), to_data(*base)])
+    width = 0.7 if crowded else 1.3
+    if not crowded:  # a rim in the page's colour lifts an arrow off the bars
+        polylines(axes, lines, edgecolor=PAPER, lw=width + 2, zorder=4)
+    polylines(axes, lines, edgecolor=INK, lw=width, zorder=5)
+    polygons(axes, heads, facecolor=INK, edgecolor=PAPER, lw=0.4, zorder=5)
+    if not crowded:  # a dot where each message leaves: a line without length and with round ends
+        short = 0.02 / points
+        polylines(axes, [[(x, y), (x + short, y)] for x, y in dots], edgecolor=INK, lw=3.2, capstyle="round", zorder=5)

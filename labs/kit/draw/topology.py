@@ -22,7 +22,7 @@ class Wires:
     shared: set = field(default_factory=set)
 
     def words(self) -> str:
-        """"NVLink: 450 GB/s each way, 1 µs"."""
+        """ "NVLink: 450 GB/s each way, 1 µs"."""
         text = f"{self.kind}: {_range(self.bandwidths, 'B/s')} each way"
         if max(self.latencies) > 0:
             text += f", {_range(self.latencies, 's')}"
@@ -46,7 +46,9 @@ def topology(topology, name: str | None = None) -> Picture:
     picture and the words say how many are left out.
     """
     wires = _wires(topology)
-    where = arrange(topology, 504)
+    where = arrange(
+        topology, 504, least=56 + max((text_width(wire.words(), SMALL) for wire in wires.values()), default=0)
+    )
     return Picture(_draw(topology, where, wires), _describe(topology, wires, name or topology.name, where))
 
 
@@ -64,7 +66,9 @@ def _wires(topology) -> dict[str, Wires]:
 
 def _range(values, unit: str) -> str:
     low, high = quantity(min(values), unit), quantity(max(values), unit)
-    return low if low == high else f"{low} to {high}"
+    if low.split()[-1] == high.split()[-1]:  # 20.6–21.2 GB/s: the unit once
+        return high if low == high else f"{low.split()[0]}–{high}"
+    return f"{low} to {high}"
 
 
 def ranges(ranks) -> str:
@@ -79,16 +83,17 @@ def ranges(ranks) -> str:
     return ", ".join(parts) if len(parts) <= 10 else ", ".join([*parts[:8], "…", parts[-1]])
 
 
+def _named(ranks) -> str:
+    return f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {ranges(ranks)}"
+
+
 def _describe(topology, wires, name, where: Layout) -> str:
     members = defaultdict(list)
     for rank, device in enumerate(topology.devices):
         members[device.node].append(rank)
     parts = [f"{name}: {count(topology.world_size, 'device')} on {count(len(members), 'node')}"]
-    if len(members) <= 8:
-        parts.append("; ".join(f"node {node}: {'rank' if len(r) == 1 else 'ranks'} {ranges(r)}" for node, r in members.items()))
-    else:
-        first, last = list(members.items())[0], list(members.items())[-1]
-        parts.append("; ".join(f"node {node}: {'rank' if len(r) == 1 else 'ranks'} {ranges(r)}" for node, r in (first, last)))
+    told = list(members) if len(members) <= 8 else [*list(members)[:1], *list(members)[-1:]]
+    parts.append("; ".join(f"node {node}: {_named(members[node])}" for node in told))
     if topology.switches:
         switches = topology.switches
         shown = ", ".join(switches[:6]) + (f" and {len(switches) - 6} more" if len(switches) > 6 else "")
@@ -110,22 +115,68 @@ def _draw(topology, where: Layout, wires):
             FancyBboxPatch((box.x + 4, box.y + 4), box.w - 8, box.h - 8, boxstyle="round,pad=4", facecolor="none",
                            edgecolor=INK, lw=0.8, alpha=0.7, zorder=0)
         )  # fmt: skip
-        axes.text(box.x + 6, box.y + 11, box.text, fontsize=SMALL, fontweight="bold", ha="left", va="center_baseline")
+        axes.text(
+            box.x + box.w / 2,
+            box.y + box.h - 10,
+            box.text,
+            fontsize=SMALL,
+            fontweight="bold",
+            ha="center",
+            va="center_baseline",
+        )
     for line in where.lines:
         colour, dashes, _ = looks[line.kind]
-        axes.plot(line.x, line.y, color=colour, ls=dashes, lw=line.thick, solid_capstyle="butt", dash_capstyle="butt", zorder=1)
+        axes.plot(
+            line.x,
+            line.y,
+            color=colour,
+            ls=dashes,
+            lw=line.thick,
+            solid_capstyle="butt",
+            dash_capstyle="butt",
+            zorder=1,
+        )
     for bar in where.switches:
         axes.add_patch(
-            FancyBboxPatch((bar.x + 3, bar.y + 3), bar.w - 6, bar.h - 6, boxstyle="round,pad=3", facecolor=PAPER, edgecolor=INK, lw=1.0, zorder=2)
+            FancyBboxPatch(
+                (bar.x + 3, bar.y + 3),
+                bar.w - 6,
+                bar.h - 6,
+                boxstyle="round,pad=3",
+                facecolor=PAPER,
+                edgecolor=INK,
+                lw=1.0,
+                zorder=2,
+            )
         )
-        axes.text(bar.x + bar.w / 2, bar.y + bar.h / 2, bar.text, fontsize=SMALL, ha="center", va="center_baseline", zorder=3)
+        axes.text(
+            bar.x + bar.w / 2, bar.y + bar.h / 2, bar.text, fontsize=SMALL, ha="center", va="center_baseline", zorder=3
+        )
     for chip in where.devices:
         axes.add_patch(
-            FancyBboxPatch((chip.x + 3, chip.y + 3), chip.w - 6, chip.h - 6, boxstyle="round,pad=3", facecolor=BLUE, edgecolor=INK, lw=0.8, zorder=2)
+            FancyBboxPatch(
+                (chip.x + 3, chip.y + 3),
+                chip.w - 6,
+                chip.h - 6,
+                boxstyle="round,pad=3",
+                facecolor=BLUE,
+                edgecolor=INK,
+                lw=0.8,
+                zorder=2,
+            )
         )
-        axes.text(chip.x + chip.w / 2, chip.y + chip.h / 2, chip.text, fontsize=SMALL, ha="center", va="center_baseline", color=ink_on(BLUE), zorder=3)
+        axes.text(
+            chip.x + chip.w / 2,
+            chip.y + chip.h / 2,
+            chip.text,
+            fontsize=chip.size,
+            ha="center",
+            va="center_baseline",
+            color=ink_on(BLUE),
+            zorder=3,
+        )
     for note in where.notes:
-        axes.text(note.x, note.y, note.text, fontsize=note.h or SMALL, ha="center", va="center_baseline")
+        axes.text(note.x, note.y, note.text, fontsize=note.size, ha="center", va="center_baseline")
     for i, wire in enumerate(wires.values()):
         y = where.height + 10 + 17 * i
         colour, dashes, _ = looks[wire.kind]

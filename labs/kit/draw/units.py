@@ -31,7 +31,8 @@ def scale(largest: float, unit: str) -> tuple[float, str]:
     Returns
     -------
     factor, unit : float, str
-        A number in the base unit times `factor` is the number in the returned unit: `scale(2e-3, "s")` is `(1000.0, "ms")`.
+        A number in the base unit times `factor` is the number in the returned unit: `scale(2e-3, "s")` is
+        `(1000.0, "ms")`.
     """
     steps = PREFIXED.get(unit)
     if steps is None or largest == 0 or not math.isfinite(largest):
@@ -76,5 +77,5 @@ def quantity(value: float, unit: str, digits: int = 3) -> str:
 
 
 def count(how_many: int, noun: str, plural: str | None = None) -> str:
-    """"1 message", "2 messages"."""
+    """ "1 message", "2 messages"."""
     return f"{how_many:,} {noun if how_many == 1 else plural or noun + 's'}"
