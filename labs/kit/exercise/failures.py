@@ -63,7 +63,7 @@ def _deadlock(failure):
     if cycle:
         ring = " → ".join(map(str, [*cycle, cycle[0]]))
         return (
-            f"Every rank waits: {ring}. Which of them could move first?",
+            f"Ranks {ring}: each waits for the next. Which of them could move first?",
             "An operation that waits for a partner ends only when that partner comes. Look at what each waiting rank"
             " would have to do next, and whether it can get there.",
         )
@@ -113,15 +113,15 @@ def _misuse(failure):
 
 
 def _exception(failure):
-    """Name of the exception's type, under whichever of its usual names it came."""
-    for name in ("exception", "type", "error", "exception_type"):
-        if text := _text(failure, name):
-            return clip(text.rpartition(".")[2], 60)
-    return "an error"
+    """Name of the exception's type."""
+    return clip(_text(failure, "exception").rpartition(".")[2] or "an exception", 60)
 
 
 def _evidence(failure):
     lines = _text(failure, "text", _MOST_TEXT).strip("\n").splitlines()
+    own = failure.get("lines")
+    if type(own) is list and own and all(type(line) is str for line in own):
+        lines = [f"at {clip(line, 300)}" for line in own]  # the question already names rank and exception
     if len(lines) > _MOST_LINES:
         lines = [*lines[: _MOST_LINES - 1], f"… and {len(lines) - _MOST_LINES + 1} more lines"]
     return "\n".join(lines)

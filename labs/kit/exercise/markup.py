@@ -3,6 +3,7 @@
 import functools
 import html
 import re
+import textwrap
 from pathlib import Path
 
 _SIGNS = {"solved": "✔", "failed": "✘", "unsolved": "○", "call": "○"}
@@ -27,6 +28,31 @@ def printable(text) -> str:
     """`text` without half surrogates and control characters, which a learner's string may hold and no browser shows."""
     text = text.encode("utf-8", "replace").decode("utf-8")
     return "".join(c if c >= " " or c in "\n\t" else "�" for c in text)
+
+
+def inline(text) -> str:
+    """Escaped text in which `backquotes` mark code."""
+    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escape(text))
+
+
+def prose(text) -> str:
+    """Paragraphs for hints and explanations: `backquotes` mark code, indented lines are a block of it."""
+    parts, block = [], []
+
+    def close():
+        if block:
+            parts.append(f"<pre tabindex='0'>{escape(textwrap.dedent(chr(10).join(block)))}</pre>")
+            block.clear()
+
+    for line in str(text).strip("\n").splitlines():
+        if line.startswith("  ") and line.strip():
+            block.append(line)
+            continue
+        close()
+        if line.strip():
+            parts.append(f"<p>{inline(line)}</p>")
+    close()
+    return "".join(parts)
 
 
 def shell(kind, label, body) -> str:
@@ -70,16 +96,18 @@ def _head(report):
 
 def _question(report):
     if report.state != "failed":
-        return f'<p class="lk-say">{escape(report.wrong.question)}</p>'
+        return f'<p class="lk-say">{inline(report.wrong.question)}</p>'
     first = report.first.case
     part = "" if first.part == "correct" else f" ({first.part})"
     at = f'<p class="lk-at">First to fail: <b>{escape(first.title)}</b>{part}</p>'
-    return f'{at}<p class="lk-question">{escape(report.wrong.question)}</p>'
+    return f'{at}<p class="lk-question">{inline(report.wrong.question)}</p>'
 
 
 def _evidence(report):
     text = report.wrong.evidence.strip("\n")
-    return f'<pre class="lk-evidence" tabindex="0" aria-label="Evidence">{escape(text)}</pre>' if text else ""
+    return (
+        f'<pre class="lk-evidence" tabindex="0" role="group" aria-label="Evidence">{escape(text)}</pre>' if text else ""
+    )
 
 
 def _picture(wrong):
@@ -92,7 +120,7 @@ def _picture(wrong):
 
 
 def _hints(report):
-    return "".join(f'<div class="lk-hint"><b>{name}</b>{escape(text)}</div>' for name, text in report.hints())
+    return "".join(f'<div class="lk-hint"><b>{name}</b>{prose(text)}</div>' for name, text in report.hints())
 
 
 def _achieved(told):
@@ -123,6 +151,7 @@ def _case(outcome):
 
 def _notes(report):
     notes = [f'<p class="lk-note">Python warned: {escape(text)}</p>' for text in report.warnings[:3]]
-    if report.next_hint():
-        notes.append(f'<p class="lk-note">{escape(report.next_hint())}</p>')
+    if report.state == "failed":
+        name = f"hint <code>{escape(report.exercise.id)}/{escape(report.wrong.hint)}</code>"
+        notes.append(f'<p class="lk-note">{" · ".join(filter(None, [escape(report.next_hint()), name]))}</p>')
     return "".join(notes)

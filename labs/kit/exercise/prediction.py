@@ -6,8 +6,8 @@ import os
 
 from labs.kit.exercise import progress
 from labs.kit.exercise.explain import clip, in_notebook
-from labs.kit.exercise.markup import escape, shell
-from labs.kit.exercise.scale import scale
+from labs.kit.exercise.markup import escape, inline, prose, shell
+from labs.kit.exercise.scale import scale, with_unit
 
 UNSET = "No prediction yet: choose a number above, then run this cell again."
 """What `Prediction.reveal` says to somebody who has not committed to a number."""
@@ -69,7 +69,7 @@ class Prediction:
         from IPython.display import display
 
         picture = scale(self.low, self.high, self.value, [truth, *accept], self.unit, self.log, words)
-        reason = f'<p class="lk-say">{escape(explanation)}</p>' if explanation else ""
+        reason = f'<div class="lk-say">{prose(explanation)}</div>' if explanation else ""
         body = f'<p class="lk-question">{escape(words)}</p><div class="lk-picture">{picture}</div>{reason}'
         text = "\n".join(filter(None, [words, explanation]))
         display(
@@ -87,7 +87,8 @@ class Prediction:
             return f"You said {said}; it is {right}. Close."
         if value > 0 and nearest > 0:
             factor = max(value / nearest, nearest / value)
-            return f"You said {said}; it is {right}: {factor:.2g} times {'less' if value > nearest else 'more'}."
+            side = "high" if value > nearest else "low"
+            return f"You said {said}; it is {right}. That was {factor:.2g} times too {side}."
         return f"You said {said}; it is {right}."
 
     def widget(self):
@@ -100,7 +101,7 @@ class Prediction:
         if _static():
             sentence = "In the notebook you commit to a number here."
             span = f"Between {with_unit(self.low, self.unit)} and {with_unit(self.high, self.unit)}."
-            body = f'<p class="lk-question">{escape(self.question)}</p><p class="lk-say">{sentence} {escape(span)}</p>'
+            body = f'<p class="lk-question">{inline(self.question)}</p><p class="lk-say">{sentence} {escape(span)}</p>'
             return {
                 "text/html": shell("lk-told", f"Prediction: {self.question}", body),
                 "text/plain": f"{self.question}\n{sentence} {span}",
@@ -137,12 +138,6 @@ def predict(question, unit="", low=0.0, high=1.0, start=None, step=None, *, log=
     Prediction
     """
     return Prediction(question, unit, low=low, high=high, start=start, step=step, log=log, name=name)
-
-
-def with_unit(value, unit) -> str:
-    """`value` with up to four digits and its unit."""
-    number = f"{value:,.0f}" if 1000 <= abs(value) < 1e7 and float(value).is_integer() else f"{value:.4g}"
-    return f"{number} {unit}".strip()
 
 
 def read_number(text) -> float | None:

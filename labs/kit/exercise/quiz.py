@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from labs.kit.exercise.explain import clip, in_notebook
-from labs.kit.exercise.markup import escape, printable, shell
+from labs.kit.exercise.markup import escape, inline, printable, prose, shell
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Question:
     def _html(self, state, chosen, words):
         sign = {"solved": "✔", "failed": "✘", "unsolved": "○"}[state]
         items = "".join(
-            f"<li{_mine(key == chosen)}><b>{escape(key)}</b>{escape(text)}"
+            f"<li{_mine(key == chosen)}><b>{escape(key)}</b>{inline(text)}"
             + (
                 f' <span class="lk-title"><span aria-hidden="true">{sign}</span> your answer</span>'
                 if key == chosen
@@ -86,10 +86,10 @@ class Question:
             for key, text in self.choices.items()
         )
         body = (
-            f'<p class="lk-question">{escape(self.text)}</p><ul class="lk-choices">{items}</ul>'
-            f'<p class="lk-say">{escape(words)}</p>'
+            f'<p class="lk-question">{inline(self.text)}</p><ul class="lk-choices">{items}</ul>'
+            f'<div class="lk-say">{prose(words)}</div>'
         )
-        return shell(f"lk-{state}", f"Question: {self.text}", body)
+        return shell("lk-told" if state == "unsolved" else f"lk-{state}", f"Question: {self.text}", body)
 
 
 def _mine(chosen):

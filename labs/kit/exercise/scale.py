@@ -4,7 +4,8 @@ import math
 
 from labs.kit.exercise.markup import escape
 
-_WIDTH, _LEFT, _RIGHT, _HEIGHT, _AXIS = 640, 24, 24, 92, 50
+_WIDTH, _LEFT, _RIGHT, _AXIS = 640, 30, 30, 36
+_ROW, _APART = 18, 120  # px: height of a row of labels, and the least distance of two labels in a row
 
 
 def scale(low, high, guess, rights, unit, log, words) -> str:
@@ -35,18 +36,25 @@ def scale(low, high, guess, rights, unit, log, words) -> str:
         a, b, v = (math.log(n) for n in (start, end, value)) if log else (start, end, value)
         return _LEFT + (v - a) / (b - a) * (_WIDTH - _LEFT - _RIGHT)
 
-    parts = [_line(_LEFT, _WIDTH - _RIGHT, _AXIS)]
+    parts = [f'<path d="M{_LEFT} {_AXIS}H{_WIDTH - _RIGHT}" stroke="currentColor" stroke-width="1.5" opacity=".6"/>']
     for tick in ticks(start, end, log):
-        parts.append(f'<path d="M{x(tick):.1f} {_AXIS - 3}v6" stroke="currentColor" opacity=".7"/>')
+        parts.append(f'<path d="M{x(tick):.1f} {_AXIS}v5" stroke="currentColor" opacity=".6"/>')
+        parts.append(_label(x(tick), _AXIS + _ROW, f"{tick:.4g}", 'font-size="12" opacity=".75"', "middle"))
     at = x(guess)
     parts.append(f'<circle cx="{at:.1f}" cy="{_AXIS}" r="6.5" fill="none" stroke="currentColor" stroke-width="2.5"/>')
-    parts.append(_label(at, _AXIS - 16, f"you: {_number(guess, unit)}"))
-    for right in rights:
+    parts.append(_label(at, _AXIS - 16, f"you: {with_unit(guess, unit)}"))
+    row, before = 0, -math.inf
+    for right in sorted(rights):
         at = x(right)
-        parts.append(f'<path class="lk-mark" d="M{at:.1f} {_AXIS - 7}l7 7-7 7-7-7z" fill="var(--ok)"/>')
-        parts.append(_label(at, _AXIS + 26, f"right: {_number(right, unit)}", bold=True))
+        row = row + 1 if at - before < _APART else 0
+        before = at
+        foot = _AXIS + _ROW * (row + 2) + 4
+        parts.append(f'<path d="M{at:.1f} {_AXIS}V{foot - 13}" stroke="var(--ok)" opacity=".6"/>')
+        parts.append(f'<path d="M{at:.1f} {_AXIS - 7}l7 7-7 7-7-7z" fill="var(--ok)"/>')
+        parts.append(_label(at, foot, f"right: {with_unit(right, unit)}", 'font-weight="600"'))
+    height = _AXIS + _ROW * (len(rights) + 1) + 12
     return (
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" role="img" aria-label="{escape(words)}"'
+        f'<svg viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" role="img" aria-label="{escape(words)}"'
         f' font-family="inherit" font-size="13">{"".join(parts)}</svg>'
     )
 
@@ -61,15 +69,12 @@ def ticks(start, end, log) -> list[float]:
     return [step * k for k in range(math.ceil(start / step - 1e-9), math.floor(end / step + 1e-9) + 1)]
 
 
-def _number(value, unit):
-    return f"{value:.4g} {unit}".strip()
+def with_unit(value, unit) -> str:
+    """`value` with up to four digits and its unit."""
+    number = f"{value:,.0f}" if 1000 <= abs(value) < 1e7 and float(value).is_integer() else f"{value:.4g}"
+    return f"{number} {unit}".strip()
 
 
-def _line(start, end, y):
-    return f'<path d="M{start} {y}H{end}" stroke="currentColor" stroke-width="1.5" opacity=".7"/>'
-
-
-def _label(at, y, text, bold=False):
-    anchor = "start" if at < 70 else "end" if at > _WIDTH - 70 else "middle"
-    weight = ' font-weight="600"' if bold else ""
-    return f'<text x="{at:.1f}" y="{y}" text-anchor="{anchor}" fill="currentColor"{weight}>{escape(text)}</text>'
+def _label(at, y, text, look="", anchor=None):
+    anchor = anchor or ("start" if at < 70 else "end" if at > _WIDTH - 70 else "middle")
+    return f'<text x="{at:.1f}" y="{y}" text-anchor="{anchor}" fill="currentColor" {look}>{escape(text)}</text>'
