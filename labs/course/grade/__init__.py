@@ -14,27 +14,9 @@ module        idea
 `grade`       one notebook, and many
 `marks`       Mark and Result
 `report`      table, JSON, JUnit XML
+`fault`       what can be at fault besides a learner's notebook
 `command`     ``python -m labs grade``
 ============  =======================================================================================
+
+Importing this package imports none of them, so that the command line starts fast.
 """
-
-from labs.course.grade.course import Course, CourseError, Lesson
-from labs.course.grade.grade import grade_many, grade_notebook
-from labs.course.grade.kernel import NoSandbox, Sandbox, sandbox
-from labs.course.grade.marks import Mark, Result
-from labs.course.grade.verdict import Limits, seed
-
-__all__ = [
-    "Course",
-    "CourseError",
-    "Lesson",
-    "Limits",
-    "Mark",
-    "NoSandbox",
-    "Result",
-    "Sandbox",
-    "grade_many",
-    "grade_notebook",
-    "sandbox",
-    "seed",
-]

@@ -6,13 +6,7 @@ import secrets
 import sys
 from pathlib import Path
 
-import platformdirs
-
-from labs.course.grade import report
-from labs.course.grade.course import Course, CourseError
-from labs.course.grade.grade import grade_many
-from labs.course.grade.kernel import NoSandbox, sandbox
-from labs.course.grade.verdict import Limits
+from labs.course.grade.fault import CourseError, NoSandbox
 
 
 def add_arguments(parser):
@@ -44,6 +38,12 @@ def main(args):
         0 when grading worked, whatever the points; 1 with ``--require-full`` when points are missing; 2 when nothing
         could be graded.
     """
+    # Here and not above: other verbs describe this one's arguments and shall not wait for zmq.
+    from labs.course.grade import kernel, report
+    from labs.course.grade.course import Course
+    from labs.course.grade.grade import grade_many
+    from labs.course.grade.verdict import Limits
+
     try:
         course = Course.here(args.source)
         paths = find(args.paths, course)
@@ -53,7 +53,7 @@ def main(args):
         limits = Limits(cell=args.timeout / 2, exercise=args.timeout, total=10 * args.timeout)
         results = []
         isolate = True if args.require_isolation else None
-        with sandbox((course.package,), course.hidden, isolate) as box:
+        with kernel.sandbox((course.package,), course.hidden, isolate) as box:
             for result in grade_many(paths, course, secret, box, limits=limits, jobs=args.jobs):
                 results.append(result)
                 if len(paths) > 1:
@@ -104,6 +104,8 @@ def read_secret(path=None):
         if len(secret) < 8:
             raise CourseError(f"{path} holds {len(secret)} bytes; a secret needs at least 8, better 32.")
         return secret
+    import platformdirs
+
     folder = Path(os.environ.get("LABS_STATE") or platformdirs.user_state_dir("warp-to-cluster"))
     place = folder / "grading-secret"
     with contextlib.suppress(OSError):

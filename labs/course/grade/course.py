@@ -9,12 +9,9 @@ import nbformat
 
 import labs
 from labs.course.grade import notebook
+from labs.course.grade.fault import CourseError
 
 NAME = re.compile(r"(\d\d)_([a-z][a-z0-9_]*)")
-
-
-class CourseError(Exception):
-    """The course itself, not a learner's notebook, is not as it must be."""
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,14 @@ import zmq
 from jupyter_client.blocking import BlockingKernelClient
 
 from labs.course.grade import jail, library
+from labs.course.grade.fault import NoSandbox
 from labs.kit.exercise import Gone
 
 MB = 1 << 20
 MEMORY = 4096 * MB
 """Most memory of one jail (bytes); also the address space of one process in it. A kernel with PyTorch maps 0.6 GB."""
 LIMITS = {"AS": MEMORY, "CPU": 240, "FSIZE": 64 * MB, "NPROC": 64, "NOFILE": 512, "CORE": 0}
-PROCESSES = 200
+PROCESSES, DISK = 200, 512 * MB
 SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/fonts", "/etc/alternatives")
 FIRST_UID = 61000
 """As root, jail number n runs as user FIRST_UID + n."""
@@ -35,10 +36,6 @@ FIRST_UID = 61000
 
 class KernelLost(Gone):
     """The kernel died, hung or spoke nonsense. It is gone by the time this is raised."""
-
-
-class NoSandbox(Exception):
-    """No kernel can be started here at all."""
 
 
 @dataclass(frozen=True)
@@ -90,10 +87,17 @@ class Sandbox:
         read_only = [path for path in shown if path != "/"]
         limits = dict(LIMITS) if jail.process_limit_is_ours() else {k: v for k, v in LIMITS.items() if k != "NPROC"}
         return {
-            "isolate": self.isolate, "uid": FIRST_UID + slot if self.own_user else 0, "read_only": read_only, "covers": self._covers(read_only),
-            "files": {}, "env": environment(self.library), "limits": limits, "disk": 512 * MB, "memory": MEMORY,
+            "isolate": self.isolate,
+            "uid": FIRST_UID + slot if self.own_user else 0,
+            "read_only": read_only,
+            "covers": self._covers(read_only),
+            "files": {},
+            "env": environment(self.library),
+            "limits": limits,
+            "disk": DISK,
+            "memory": MEMORY,
             "processes": PROCESSES,
-        }  # fmt: skip
+        }
 
     def _covers(self, read_only):
         covers = {}
@@ -179,8 +183,9 @@ def _choose(address, inside, hide, isolate):
         reasons.append("this was asked for")
     text = f"not isolated: {reasons[-1]}. The answers ran as a plain child process with limits on time and memory"
     text += "{}; they could read files of this machine and use its network."
-    root = os.geteuid() == 0
-    choices = [(True, ""), (False, ", and as root, since no other user may read this Python")] if root else [(False, "")]
+    choices = [(True, "")]
+    if os.geteuid() == 0:
+        choices.append((False, ", and as root, since no other user may read this Python"))
     for own_user, more in choices:
         try:
             Kernel(found := Sandbox(address, inside, False, text.format(more), hide, own_user)).kill()

@@ -120,8 +120,8 @@ def test_socket_swapped_for_one_of_the_hosts(mark, tmp_path):
         try:
             victim.listen()
             victim.settimeout(0.1)
-            mark(learner({"sort_merge": merge(f"try:\n    exec({swap!r})\nexcept OSError: pass\n"
-                                              + attacks.HOGS["close_wire"] + "\nimport time; time.sleep(100)")}))  # fmt: skip
+            body = f"try:\n    exec({swap!r})\nexcept OSError:\n    pass\n" + attacks.HOGS["close_wire"]
+            mark(learner({"sort_merge": merge(body + "\nimport time; time.sleep(100)")}))
             with pytest.raises(TimeoutError):
                 victim.accept()
         finally:
@@ -132,7 +132,7 @@ def test_many_cells_that_hang_end_with_the_notebooks_time(mark):
     def edit(notebook):
         notebook["cells"][3:3] = [code(f"while True: {n}") for n in range(20)]
 
-    from labs.course.grade import Limits
+    from labs.course.grade.verdict import Limits
 
     result = mark(learner(edit=edit), limits=Limits(cell=1, exercise=1, total=3))
     assert result.points == 0

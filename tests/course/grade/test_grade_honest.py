@@ -6,8 +6,9 @@ import pytest
 from tiny_course import notebooks
 from tiny_course.notebooks import ANSWERS, POINTS, STUBS, learner
 
-from labs.course.grade import grade_many, grade_notebook, seed
+from labs.course.grade.grade import grade_many, grade_notebook
 from labs.course.grade.notebook import Cell
+from labs.course.grade.verdict import seed
 
 
 def points(result):
@@ -124,9 +125,8 @@ def test_many_notebooks_in_order_with_their_own_verdicts(course, box, tmp_path):
 
 def test_not_isolated_is_said_and_grades_the_same(course, open_box, tmp_path):
     path = tmp_path / "03_merging.ipynb"
-    path.write_text(
-        json.dumps(learner({"coder": STUBS["coder"]}, first="import os\nos.fork() or os.setsid() or exit()"))
-    )
+    daemon = "import os\nos.fork() or os.setsid() or exit()"
+    path.write_text(json.dumps(learner({"coder": STUBS["coder"]}, first=daemon)))
     result = grade_notebook(path, course, b"secret", open_box)
     assert result.points == 6
     assert result.isolation.startswith("not isolated: ")
