@@ -137,5 +137,7 @@ def _assert_readable(exercise, wrong):
     if wrong.picture is not None:
         drawn = wrong.picture()
         assert drawn is not None, f"{where}: the picture function returned None; it must return a Picture"
+        shows = any(hasattr(drawn, name) for name in ("_repr_mimebundle_", "_repr_html_", "svg"))
+        assert shows, f"{where}: the picture function returned a {type(drawn).__name__}, which is no Picture"
         markup = picture_markup(drawn)
         assert "<svg" in markup or "<img" in markup, f"{where}: the picture is empty"

@@ -79,7 +79,7 @@ KINDS = ["deadlock", "mismatch", "unreceived", "error", "timeout", "died", "misu
 KEYS = ["text", "cycles", "waiting", "rank", "exception", "message", "lines", "messages"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.sampled_from(KINDS) | anything, st.dictionaries(st.sampled_from(KEYS), anything) | anything)
 def test_forged_failures_still_give_a_question(kind, failure):
     if isinstance(failure, dict):
