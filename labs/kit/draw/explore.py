@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from .knobs import Knob, knob
 from .picture import Picture
 from .player import MOST_FRAMES, Player, player
+from .units import number
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -79,7 +80,10 @@ class Explorer:
 
     def setting(self, values: Mapping) -> str:
         """The values in words: "world size 4, megabytes 100"."""
-        return ", ".join(f"{self.knobs[name].label} {value}" for name, value in values.items())
+        return ", ".join(
+            f"{self.knobs[name].label} {number(value, 6) if isinstance(value, float) else value}"
+            for name, value in values.items()
+        )
 
     def _at(self, values: Mapping) -> Picture:
         key = tuple(values[name] for name in self.knobs)

@@ -148,7 +148,7 @@ def _draw(tables, name, titles):
     colours = {owner: OWNERS[i % len(OWNERS)] for i, owner in enumerate(owners)}
     ranks = len(tables[0])
     most = max(len(cell) for table in tables for row in table for cell in row)
-    cell_w = max(38.0, 13.0 * most)
+    cell_w = max(38.0, 12.0 * most)
     headed = any(len(table[0]) > 1 for table in tables)
     cell_h, gap, left, top = 30.0, 5.0, 44.0, 40.0 if headed else 22.0
     widths = [cell_w * len(table[0]) for table in tables]

@@ -94,7 +94,7 @@ def _columns(layout: Layout, shown, least: float):
     """Centre of each drawn rank; the gap where something is left out (between the last two nodes)."""
     hidden = layout.hidden_nodes > 0
     seam_width = 62.0 if hidden else 0.0
-    pad, between = 10.0, 12.0
+    pad, between = (10.0, 12.0) if max(map(len, shown.values())) > 1 or len(shown) < 6 else (4.0, 8.0)
     chips = sum(len(ranks) for ranks in shown.values())
     hole = 22.0 if layout.hidden_devices else 0.0
     free = layout.width - 4 - seam_width - len(shown) * (2 * pad + hole) - (len(shown) - 1) * between

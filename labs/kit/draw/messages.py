@@ -8,7 +8,7 @@ from .events import Message, read
 from .events import messages as found_messages
 from .picture import Picture
 from .player import MOST_FRAMES, Player, player
-from .style import BLUE, INK, SMALL, drawn, ink_on, paper
+from .style import BLUE, INK, PAPER, SMALL, drawn, ink_on, paper
 from .timeline import timeline
 from .units import count, number, quantity, scale
 
@@ -129,23 +129,23 @@ def _sizes(sizes: list[int]) -> str:
 def _draw(ways, ranks: int):
     from matplotlib.patches import FancyArrowPatch
 
-    side = 172.0
-    radius, node = (52.0, 15.0) if ranks <= 8 else (66.0, 10.5)
-    height = 80.0 if ranks == 2 else side - 8
+    side = 176.0
+    same = len({tuple(sizes) for sizes in ways.values()}) == 1
+    labelled = not same and len(ways) <= 4
+    note = "" if labelled or not ways else _note(ways, same)
+    radius, node, head = (52.0, 15.0, 6) if ranks <= 4 else (64.0, 11.5, 5) if ranks <= 9 else (72.0, 8.5, 4)
+    height = (70.0 if ranks == 2 else 2 * (radius + node) + 8) + 16
     figure, axes = paper(side, height)
     turn = -math.pi if ranks == 2 else -math.pi / 2  # two ranks stand side by side, more begin at the top
-    spot = [
-        (
-            side / 2 + radius * math.cos(turn + 2 * math.pi * r / ranks),
-            height / 2 + radius * math.sin(turn + 2 * math.pi * r / ranks),
-        )
-        for r in range(ranks)
-    ]
+    angles = [turn + 2 * math.pi * rank / ranks for rank in range(ranks)]
+    middle = (height - 16) / 2
+    spot = [(side / 2 + radius * math.cos(angle), middle + radius * math.sin(angle)) for angle in angles]
     axes.plot(*zip(*spot), "o", ms=2 * node, mfc=BLUE, mec=INK, mew=0.8, zorder=3)
     for rank, (x, y) in enumerate(spot):
         axes.text(
-            x, y + 0.5, str(rank), ha="center", va="center_baseline", color=ink_on(BLUE), fontsize=SMALL, zorder=4
-        )
+            x, y + 0.5, str(rank), ha="center", va="center_baseline", color=ink_on(BLUE),
+            fontsize=SMALL if ranks <= 9 else SMALL - 1, zorder=4,
+        )  # fmt: skip
     bend = 0.22
     for (source, target), sizes in ways.items():
         if source == target:
@@ -153,22 +153,27 @@ def _draw(ways, ranks: int):
         (x0, y0), (x1, y1) = spot[source], spot[target]
         axes.add_patch(
             FancyArrowPatch(
-                (x0, y0), (x1, y1), connectionstyle=f"arc3,rad={-bend}", arrowstyle="-|>,head_length=6,head_width=3",
-                shrinkA=node + 1, shrinkB=node + 1, lw=1.6, color=INK, zorder=2,
+                (x0, y0), (x1, y1), connectionstyle=f"arc3,rad={-bend}", shrinkA=node + 1, shrinkB=node + 1,
+                arrowstyle=f"-|>,head_length={head},head_width={head / 2}", lw=1.6 if head > 4 else 1.1, color=INK,
+                zorder=2,
             )
         )  # fmt: skip
-        if len(ways) <= 8:
-            # The arc's control point lies beside the chord; its middle is half way there. Sizes stand a little outside.
-            dx, dy = x1 - x0, y1 - y0
-            out = 0.5 * bend + 9 / (math.hypot(dx, dy) or 1)
-            x, y = (x0 + x1) / 2 + out * dy, (y0 + y1) / 2 - out * dx
-            axes.text(
-                x,
-                y,
-                _sizes(sizes) if len(sizes) < 100 else f"{len(sizes)} ×",
-                ha="center",
-                va="center_baseline",
-                fontsize=SMALL - 1,
-                zorder=5,
-            )
+        if labelled:  # on the curve, nearer to the sender, where arrows of both directions are apart
+            t = 0.3
+            cx, cy = (x0 + x1) / 2 + bend * (y1 - y0), (y0 + y1) / 2 - bend * (x1 - x0)
+            x = (1 - t) ** 2 * x0 + 2 * t * (1 - t) * cx + t**2 * x1
+            y = (1 - t) ** 2 * y0 + 2 * t * (1 - t) * cy + t**2 * y1
+            box = {"boxstyle": "square,pad=.15", "facecolor": PAPER, "edgecolor": "none"}
+            axes.text(x, y, _sizes(sizes), ha="center", va="center", fontsize=SMALL - 1, bbox=box, zorder=5)
+    if note:
+        axes.text(side / 2, height - 7, note, ha="center", va="center_baseline", fontsize=SMALL)
     return figure
+
+
+def _note(ways, same: bool) -> str:
+    """What the arrows carry, in a line below the circle."""
+    if same:
+        text = _sizes(next(iter(ways.values())))
+        return text if len(ways) == 1 else f"{text} each"
+    totals = [sum(sizes) for sizes in ways.values()]
+    return f"{quantity(min(totals), 'B')} to {quantity(max(totals), 'B')} each"

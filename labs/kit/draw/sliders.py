@@ -31,7 +31,8 @@ class View:
         self.picture, self.say = ipywidgets.HTML(), ipywidgets.HTML()
         self.say.add_class("labs-explorer-say")
         title = ipywidgets.HTML(f'<b class="labs-explorer-title">{html.escape(explorer.label)}</b>')
-        self.inputs = {name: _pair(each) for name, each in explorer.knobs.items()}
+        column = f"{16 + 8 * max(len(each.label) for each in explorer.knobs.values())}px"
+        self.inputs = {name: _pair(each, column) for name, each in explorer.knobs.items()}
         rows = []
         for name, (box, slider) in self.inputs.items():
             for part in (box, slider):
@@ -73,11 +74,15 @@ class View:
         self.say.value = f'<div style="line-height:1.45">{html.escape(text)}</div>'
 
 
-def _pair(knob: Knob):
+def _pair(knob: Knob, column: str):
     """A labelled number box (or menu) and a slider without text of its own."""
     import ipywidgets
 
-    named = {"description": knob.label, "style": {"description_width": "initial"}, "layout": {"width": "220px"}}
+    named = {
+        "description": knob.label,
+        "style": {"description_width": column},
+        "layout": {"width": f"calc({column} + 110px)"},
+    }
     plain = {"continuous_update": False, "readout": False, "tooltip": knob.label, "layout": {"width": "300px"}}
     if knob.choices:
         options = [(str(choice), choice) for choice in knob.choices]

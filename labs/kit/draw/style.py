@@ -33,7 +33,7 @@ LINES = (
 # What a rank does: colour, hatch. A waiting rank does nothing and is therefore only hatched.
 KINDS = {
     "work": (BLUE, ""),
-    "collective": (GREEN, "...."),
+    "collective": (GREEN, "\\\\"),
     "send": (ORANGE, ""),
     "recv": (SKY, ""),
     "wait": ("none", "////"),

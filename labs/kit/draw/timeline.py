@@ -139,9 +139,11 @@ def _draw(spans: list[Span], ranks: int, last: float, until: float | None, width
         Rectangle((0, 0), 1, 1, facecolor=LOOKS[kind][0], edgecolor=INK, lw=0.6, hatch=LOOKS[kind][1]) for kind in kinds
     ]
     if handles:
+        inside = width - left - right
         axes.legend(
-            handles, [WORDS[kind] for kind in kinds], loc="lower left", bbox_to_anchor=(0, 1.0), ncols=5, frameon=False,
-            handlelength=1.6, handleheight=0.9, borderpad=0.1, columnspacing=1.4, borderaxespad=0.3,
+            handles, [WORDS[kind] for kind in kinds], loc="lower left", ncols=len(kinds), frameon=False,
+            bbox_to_anchor=(-left / inside if width < 400 else 0, 1.0), handlelength=1.3, handleheight=0.9,
+            handletextpad=0.6, borderpad=0.1, columnspacing=0.9 if width < 400 else 1.4, borderaxespad=0.3,
         )  # fmt: skip
     return figure
 

@@ -61,7 +61,7 @@ def _wires(topology) -> dict[str, Wires]:
         wire.bandwidths.append(edge.link.bandwidth)
         wire.latencies.append(edge.link.latency)
         wire.shared |= {link.bandwidth for link in edge.shared}
-    return found
+    return dict(sorted(found.items(), key=lambda item: -max(item[1].bandwidths)))  # the fastest is drawn solid
 
 
 def _range(values, unit: str) -> str:
