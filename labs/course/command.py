@@ -1,0 +1,171 @@
+"""The command line of the course: `python -m labs VERB`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from labs.course import catalogue
+from labs.course.canonical import NotebookError
+
+SLOW = 60  # s; a lesson may take this long on two cores
+
+
+def main(arguments=None):
+    """Run one verb.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The command line; that of the process by default.
+
+    Returns
+    -------
+    int
+        Exit status: 0 when all is well, 1 when something has to be done, 2 for a command that makes no sense.
+    """
+    parser = _parser()
+    options, rest = parser.parse_known_args(arguments)
+    if rest and options.verb != "lab":  # JupyterLab has options of its own
+        parser.error(f"unknown argument: {' '.join(rest)}")
+    if options.verb == "lab":
+        options.arguments = rest
+    try:
+        return options.run(options) or 0
+    except (NotebookError, catalogue.NoCourse) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # `... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="python -m labs", description="Warp to Cluster, from the command line.")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+
+    def add(name, run, text):
+        verb = verbs.add_parser(name, help=text, description=text)
+        verb.set_defaults(run=run)
+        return verb
+
+    add("lab", _lab, "Open JupyterLab at the welcome notebook; further arguments go to JupyterLab.")
+    verb = add("doctor", _doctor, "Say what this machine offers the course.")
+    verb.add_argument("--verbose", action="store_true", help="with versions and what each missing package costs")
+    verb = add("progress", _progress, "Show what you have solved.")
+    verb.add_argument("--reset", action="store_true", help="forget all attempts and points")
+    add("lessons", _lessons, "List the lessons.")
+    verb = add("grade", _grade, "Grade learners' notebooks.")
+    _add_grade_arguments(verb)
+    verb = add("publish", _publish, "Write notebooks/ from solutions/.")
+    verb.add_argument("--check", action="store_true", help="write nothing, fail when the two differ")
+    verb = add("solutions", _solutions, "Execute changed lessons and store their outputs.")
+    verb.add_argument("names", nargs="*", metavar="NAME", help="for example 08_all_reduce; every lesson by default")
+    verb.add_argument("--all", action="store_true", help="also those that have not changed")
+    verb.add_argument("--check", action="store_true", help="execute nothing, fail when outputs are missing or stale")
+    verb = add("lint", _lint, "Check the lessons against the rules of the course.")
+    verb.add_argument("names", nargs="*", metavar="NAME")
+    return parser
+
+
+def _lab(options):
+    from labs.course.lab import start
+
+    return start(catalogue.course_root(), options.arguments)
+
+
+def _doctor(options):
+    from labs.course.checkup import doctor
+
+    found = doctor()
+    print(found.verbose() if options.verbose else found)
+    return 0 if found.ready else 1
+
+
+def _progress(options):
+    from labs.course import overview
+
+    if options.reset:
+        overview.reset()
+        print("Your attempts and points are forgotten.")
+        return
+    print(overview.progress())
+
+
+def _lessons(options):
+    for lesson in catalogue.lessons():
+        minutes = f"{lesson.minutes} min" if lesson.minutes else ""
+        print(f"{lesson.name:<28} {lesson.title:<36} {minutes:>7} {lesson.points:>4} points")
+        for exercise in lesson.exercises:
+            extra = "" if exercise.core else " (extension)"
+            print(f"    {exercise.id:<24} {exercise.title + extra:<44} {exercise.points:>4}")
+
+
+def _publish(options):
+    from labs.course import publish
+
+    root = catalogue.course_root()
+    if not options.check:
+        written = publish.write_all(root)
+        print("\n".join(f"notebooks/{name}" for name in written) or "notebooks/ is up to date.")
+        return
+    changed = publish.drift(root)
+    for name, text in changed.items():
+        print(publish.describe_drift(root, name, text))
+    if changed:
+        print("Run: python -m labs publish")
+    return 1 if changed else 0
+
+
+def _solutions(options):
+    from labs.course import execute
+
+    root, failed = catalogue.course_root(), False
+    for path in catalogue.sources(names=options.names):
+        if options.check:
+            faults = execute.check_stored(path, root)
+            print("\n".join(faults) or f"{path.name}: outputs are up to date")
+            failed |= bool(faults)
+            continue
+        try:
+            if not options.all and execute.keep(path, root):
+                print(f"{path.name}: code unchanged, outputs kept")
+                continue
+            done = execute.store(path, root)
+        except NotebookError as error:
+            print(error)
+            failed = True
+            continue
+        slow = f", more than the {SLOW} s a lesson may take" if done.seconds > SLOW else ""
+        same = "" if done.changed else ", the same as before"
+        print(f"{done.name}: {done.seconds:.1f} s{slow}, {done.size / 1000:.0f} kB{same}", flush=True)
+    return 1 if failed else 0
+
+
+def _lint(options):
+    from labs.course.lint import check_course, check_lesson
+
+    paths = catalogue.sources(names=options.names)
+    faults = [fault for path in paths for fault in check_lesson(path)] + check_course(catalogue.lessons())
+    print("\n".join(faults) or f"{len(paths)} lessons keep the rules.")
+    return 1 if faults else 0
+
+
+def _add_grade_arguments(parser):
+    """The grader describes its own arguments; without it the other verbs still work."""
+    try:
+        from labs.course.grade import command
+    except ImportError:
+        return
+    command.add_arguments(parser)
+
+
+def _grade(options):
+    from labs.course.grade import command
+
+    return command.main(options)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
