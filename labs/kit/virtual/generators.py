@@ -1,9 +1,9 @@
 """Each rank's own random generators: Python's `random`, NumPy's legacy functions and torch's default generator.
 
 All three are global to the process, and ranks share a process. Swapping their states at every change of rank would cost
-more than the message that caused it, so they are swapped only once a rank has drawn a number. All ranks start from the
-same state, as if each had called `seed(0)`: as long as nobody has drawn, the state fits every rank. Whether somebody has
-drawn is seen from three machine words, one in each generator, which change with the first number drawn.
+more than the message that caused it, so they are swapped only once a rank has used them. All ranks start from the same
+state, as if each had called `seed(0)`: as long as nobody has drawn or seeded, that state fits every rank. Whether
+somebody has is seen from a few bytes of each generator's memory, which change with the first number and with a seed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,15 @@ import torch
 SEED = 0
 
 
+def _bytes(address: int, count: int) -> ctypes.Array:
+    return (ctypes.c_char * count).from_address(address)
+
+
 class _Torch:
     """The position in the Mersenne twister lies behind the seed, 80 bytes into the object in torch 2.x."""
 
     @staticmethod
-    def word() -> ctypes.c_uint64:
+    def word() -> ctypes.Array:
         generator = torch.default_generator
         before = generator.get_state()
         try:
@@ -30,7 +34,7 @@ class _Torch:
             generator.manual_seed(seed)
             memory = ctypes.string_at(generator._cdata, 256)
             offset = memory.index(seed.to_bytes(8, sys.byteorder))
-            return ctypes.c_uint64.from_address(generator._cdata + offset + 16)
+            return _bytes(generator._cdata + offset + 16, 8)  # next_, state_[0]
         finally:
             generator.set_state(before)
 
@@ -41,9 +45,12 @@ class _Torch:
 
 
 class _Python:
-    """`random.Random` begins with its index, directly after the object's header."""
+    """`random.Random` begins with its index and its state, directly after the object's header.
 
-    word = staticmethod(lambda: ctypes.c_uint64.from_address(id(random._inst) + object.__basicsize__))
+    The first word of the state is the same after every seed, so the second belongs to what is watched.
+    """
+
+    word = staticmethod(lambda: _bytes(id(random._inst) + object.__basicsize__, 12))
     seed = staticmethod(lambda: random.seed(SEED))
     get, set, draw = staticmethod(random.getstate), staticmethod(random.setstate), staticmethod(random.random)
 
@@ -52,10 +59,10 @@ class _NumPy:
     """MT19937 publishes its address: 624 words of state, then the position."""
 
     @staticmethod
-    def word() -> ctypes.c_uint64:
-        return ctypes.c_uint64.from_address(np.random.mtrand._rand._bit_generator.ctypes.state_address + 623 * 4)
+    def word() -> ctypes.Array:
+        return _bytes(np.random.mtrand._rand._bit_generator.ctypes.state_address + 623 * 4, 8)
 
-    seed = staticmethod(lambda: np.random.seed(SEED))
+    seed = staticmethod(lambda: np.random.seed(SEED))  # noqa: NPY002 - the legacy functions are what this is about
     get, set = staticmethod(np.random.get_state), staticmethod(np.random.set_state)
     draw = staticmethod(np.random.random)
 
@@ -77,18 +84,18 @@ class Generators:
         for kind in _KINDS:
             kind.seed()
         self.words = [kind.word() for kind in _KINDS]
-        self.fresh = [word.value for word in self.words]
+        self.fresh = [word.raw for word in self.words]
         self.used: list[int] = []
         self.base: dict[int, object] = {}
         a, b, c = self.words
         x, y, z = self.fresh
         # `untouched` runs at every change of rank, hence a closure over plain variables.
-        self.untouched = lambda: a.value == x and b.value == y and c.value == z
+        self.untouched = lambda: a.raw == x and b.raw == y and c.raw == z
 
     def leave(self, task) -> None:
         """A task stops running: keep the state of the generators that were used."""
         for k, kind in enumerate(_KINDS):
-            if k not in self.used and self.words[k].value != self.fresh[k]:
+            if k not in self.used and self.words[k].raw != self.fresh[k]:
                 drawn = kind.get()
                 kind.seed()
                 self.base[k] = kind.get()
@@ -115,11 +122,11 @@ def self_test() -> bool:
         try:
             kind.seed()
             word = kind.word()
-            fresh = word.value
+            fresh = word.raw
             kind.draw()
-            drawn = word.value
+            drawn = word.raw
             kind.seed()
-            if drawn == fresh or word.value != fresh:
+            if drawn == fresh or word.raw != fresh:
                 return False
         except (ValueError, AttributeError, OSError):
             return False
