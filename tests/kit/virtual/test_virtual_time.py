@@ -209,7 +209,11 @@ def test_sharing_agrees_with_a_reference(seed):
     n, latency = 24, rnd.choice([0.0, 0.3])
     capacity = {f"link{k}": rnd.choice([100.0, 250.0, 1000.0]) for k in range(6)}
     flows = [
-        (rnd.choice([0.0, 0.5, rnd.random() * 5]), rnd.randint(1, 2000), rnd.sample(sorted(capacity), rnd.randint(1, 3)))
+        (
+            rnd.choice([0.0, 0.5, rnd.random() * 5]),
+            rnd.randint(1, 2000),
+            rnd.sample(sorted(capacity), rnd.randint(1, 3)),
+        )
         for _ in range(n)
     ]
     net = topology(2 * n, lambda s, d: (latency, [(link, capacity[link]) for link in flows[s // 2][2]]))
