@@ -24,7 +24,7 @@ def lab_command(root, arguments=(), *, administrator=None):
     root : path-like
         Folder of the course; what JupyterLab's file browser can see.
     arguments : sequence of str
-        Further arguments of JupyterLab; they come last, so they win.
+        Further arguments of JupyterLab; where one sets the same option as the course does, it replaces that.
     administrator : bool, optional
         Whether this user is root, which JupyterLab refuses unless told; found out by default.
 
@@ -35,20 +35,20 @@ def lab_command(root, arguments=(), *, administrator=None):
     root = Path(root).resolve()
     if administrator is None:
         administrator = hasattr(os, "geteuid") and os.geteuid() == 0
-    command = [
-        sys.executable,
-        "-m",
-        "jupyterlab",
+    given = {argument.partition("=")[0] for argument in arguments}
+    own = [
         f"--ServerApp.root_dir={root}",
         f"--LabApp.app_settings_dir={SETTINGS}",
         "--LabApp.news_url=None",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]
     if (root / WELCOME).exists():
-        command.append(f"--LabApp.default_url=/lab/tree/{WELCOME}")
+        own.append(f"--LabApp.default_url=/lab/tree/{WELCOME}")
     if administrator:
-        command.append("--allow-root")
-    return [*command, *arguments]
+        own.append("--allow-root")
+    # JupyterLab refuses an option that is given twice.
+    kept = [option for option in own if option.partition("=")[0] not in given]
+    return [sys.executable, "-m", "jupyterlab", *kept, *arguments]
 
 
 def start(root, arguments=()):

@@ -35,9 +35,13 @@ def only_output(*outputs, root=None):
 
 
 text = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=20)
-junk = st.dictionaries(st.text(max_size=8), st.one_of(st.integers(), text, st.booleans(), st.lists(text, max_size=2)), max_size=4)
+junk = st.dictionaries(
+    st.text(max_size=8), st.one_of(st.integers(), text, st.booleans(), st.lists(text, max_size=2)), max_size=4
+)
 noise = st.dictionaries(
-    st.sampled_from(["execution", "collapsed", "scrolled", "jupyter", "ExecuteTime", "widgets", "vscode"]), junk, max_size=3
+    st.sampled_from(["execution", "collapsed", "scrolled", "jupyter", "ExecuteTime", "widgets", "vscode"]),
+    junk,
+    max_size=3,
 )
 
 
@@ -90,7 +94,11 @@ def test_a_live_widget_keeps_its_static_form_only():
 
 
 def test_a_widget_without_a_static_form_is_refused_with_its_place():
-    bare = {"output_type": "display_data", "metadata": {}, "data": {WIDGET_MIME: {"model_id": "7f"}, "text/plain": "S()"}}
+    bare = {
+        "output_type": "display_data",
+        "metadata": {},
+        "data": {WIDGET_MIME: {"model_id": "7f"}, "text/plain": "S()"},
+    }
     with pytest.raises(NotebookError, match=r"^08_x\.ipynb, cell 1 \(a\): this output is a live widget"):
         canonical(notebook(code(outputs=[bare])), "08_x.ipynb")
 
@@ -123,7 +131,10 @@ def test_a_traceback_stays_readable_without_colours_and_paths():
         "output_type": "error",
         "ename": "ValueError",
         "evalue": "in /tmp/ipykernel_12/34.py",
-        "traceback": ["\x1b[0;31mValueError\x1b[0m  Traceback", "File \x1b[1m/course/labs/a.py:3\x1b[0m\nraise ValueError"],
+        "traceback": [
+            "\x1b[0;31mValueError\x1b[0m  Traceback",
+            "File \x1b[1m/course/labs/a.py:3\x1b[0m\nraise ValueError",
+        ],
     }
     result = only_output(error, root="/course")
     assert result.traceback == ["ValueError  Traceback", "File labs/a.py:3", "raise ValueError"]
@@ -143,7 +154,9 @@ def test_faulty_ids_are_refused_not_repaired(cells, words):
         canonical(notebook(*cells), "08_x.ipynb")
 
 
-@pytest.mark.parametrize(("content", "words"), [("{", "cannot be read"), ("[]", "cannot be read"), ('{"nbformat": 3}', "format is 3")])
+@pytest.mark.parametrize(
+    ("content", "words"), [("{", "cannot be read"), ("[]", "cannot be read"), ('{"nbformat": 3}', "format is 3")]
+)
 def test_a_file_that_is_no_notebook_is_named(tmp_path, content, words):
     path = tmp_path / "08_x.ipynb"
     path.write_text(content)

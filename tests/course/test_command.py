@@ -24,7 +24,14 @@ def course(tmp_path, monkeypatch):
     box = "# 90 · Tiny\n\n> **You will build** nothing.\n> **You need** nothing · **Time** 5 minutes · **Points** 0"
     cells = [
         {"cell_type": "markdown", "id": "title", "metadata": {}, "source": box},
-        {"cell_type": "code", "id": "one", "metadata": {}, "source": "print(1)", "outputs": [], "execution_count": None},
+        {
+            "cell_type": "code",
+            "id": "one",
+            "metadata": {},
+            "source": "print(1)",
+            "outputs": [],
+            "execution_count": None,
+        },
     ]
     text = json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells})
     (tmp_path / "solutions" / "90_tiny.ipynb").write_text(text)
@@ -105,6 +112,9 @@ def test_lab_allows_root_only_to_root_and_passes_arguments_on(tmp_path):
     assert "--allow-root" in lab_command(tmp_path, administrator=True)
     assert "--allow-root" not in lab_command(tmp_path, administrator=False)
     assert lab_command(tmp_path, ["--no-browser"])[-1] == "--no-browser"
+    assert [part for part in lab_command(tmp_path, ["--ServerApp.root_dir=x"]) if "root_dir" in part] == [
+        "--ServerApp.root_dir=x"
+    ]
     assert not any("default_url" in part for part in lab_command(tmp_path))
     (tmp_path / "notebooks").mkdir()
     (tmp_path / WELCOME).write_text("{}")

@@ -66,7 +66,9 @@ def cell(source, identity, kind="code", tags=(), **nbgrader):
 
 def notebook(*cells):
     """A notebook of these cells."""
-    return loads(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {"labs": {"executed": "ab"}}, "cells": cells}))
+    return loads(
+        json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {"labs": {"executed": "ab"}}, "cells": cells})
+    )
 
 
 @pytest.fixture
