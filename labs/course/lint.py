@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import symtable
 from pathlib import Path
 
 from labs.course.anatomy import opening_box, parse_check
@@ -253,7 +254,8 @@ def _check_show(name, notebook):
         meta = _meta(cell)
         if cell.cell_type != "code" or "show" in _tags(cell) or not (meta.get("solution") or meta.get("grade")):
             continue
-        for used in sorted(_names(cell.source)[1] & (set(shown) - others)):
+        before = {name for name, at in shown.items() if at < index}
+        for used in sorted(_names(cell.source)[1] & (before - others)):
             yield (
                 f"{where(name, index, cell)}: it needs {used}, which only cell {shown[used] + 1} defines, and that is "
                 'tagged "show": the grader skips it. Remove the tag there.'
@@ -274,7 +276,13 @@ def _names(source):
             defined |= {(alias.asname or alias.name).split(".")[0] for alias in statement.names}
         else:
             defined |= {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            used.add(node.id)
+    scopes = [symtable.symtable(ast.unparse(tree), "cell", "exec")]
+    while scopes:  # a name that is local to a function is not read from other cells
+        scope = scopes.pop()
+        scopes += scope.get_children()
+        used |= {
+            symbol.get_name()
+            for symbol in scope.get_symbols()
+            if symbol.is_referenced() and (symbol.is_global() or scope.get_type() == "module")
+        }
     return defined, used

@@ -35,9 +35,8 @@ def only_output(*outputs, root=None):
 
 
 text = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=20)
-junk = st.dictionaries(
-    st.text(max_size=8), st.one_of(st.integers(), text, st.booleans(), st.lists(text, max_size=2)), max_size=4
-)
+values = st.one_of(st.integers(), text, st.booleans(), st.lists(text, max_size=2))
+junk = st.dictionaries(st.text(max_size=8), values, max_size=4)
 noise = st.dictionaries(
     st.sampled_from(["execution", "collapsed", "scrolled", "jupyter", "ExecuteTime", "widgets", "vscode"]),
     junk,

@@ -1,4 +1,4 @@
-"""Executing sources: the same bytes twice, a fixed environment, stale outputs noticed, failures shown with their cell."""
+"""Executing sources: the same bytes twice, a fixed environment, stale outputs noticed, failures shown."""
 
 import json
 

@@ -153,8 +153,7 @@ TAG_FAULTS = [
 @pytest.mark.parametrize(("cell", "tags", "words"), TAG_FAULTS)
 def test_tags(cells, faults, cell, tags, words):
     cells[cell]["metadata"]["tags"] = tags
-    (fault,) = faults()
-    assert words in fault
+    assert words in faults()[0]
 
 
 META_FAULTS = [
@@ -172,6 +171,11 @@ META_FAULTS = [
 def test_nbgrader_metadata(cells, faults, cell, change, words):
     cells[cell]["metadata"]["nbgrader"] |= change
     assert any(words in fault for fault in faults()), faults()
+
+
+def test_a_local_name_of_an_answer_is_not_taken_for_one_that_a_shown_cell_defines(cells, faults):
+    cells["total"]["source"] = ANSWER.replace("return", "picture = 0\n    return picture +")
+    assert faults() == []
 
 
 def test_every_exercise_is_checked(cells, faults):
