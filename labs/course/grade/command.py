@@ -36,7 +36,7 @@ def main(args):
     -------
     int
         0 when grading worked, whatever the points; 1 with ``--require-full`` when points are missing; 2 when nothing
-        could be graded.
+        could be graded; 130 when interrupted.
     """
     # Here and not above: other verbs describe this one's arguments and shall not wait for zmq.
     from labs.course.grade import kernel, report
@@ -54,10 +54,11 @@ def main(args):
         results = []
         isolate = True if args.require_isolation else None
         with kernel.sandbox((course.package,), course.hidden, isolate) as box:
-            for result in grade_many(paths, course, secret, box, limits=limits, jobs=args.jobs):
-                results.append(result)
-                if len(paths) > 1:
-                    print(f"{len(results)} of {len(paths)}: {result.notebook}", file=sys.stderr)
+            with contextlib.closing(grade_many(paths, course, secret, box, limits=limits, jobs=args.jobs)) as coming:
+                for result in coming:
+                    results.append(result)
+                    if len(paths) > 1:
+                        print(f"{len(results)} of {len(paths)}: {result.notebook}", file=sys.stderr)
         print(report.table(results))
         for path, text in ((args.json, report.as_json), (args.junit, report.junit)):
             if path:
@@ -65,6 +66,9 @@ def main(args):
     except (CourseError, NoSandbox, OSError) as error:
         print(f"Grading did not work: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("Grading was stopped.", file=sys.stderr)
+        return 130
     return 1 if args.require_full and not all(result.full for result in results) else 0
 
 

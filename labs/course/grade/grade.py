@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import resource
+import signal
 import sys
 import time
 from collections import deque
@@ -198,11 +199,12 @@ def _start(context, path, course, secret, sandbox, limits, slot):
     process = context.Process(target=_worker, args=(theirs, path, course, secret, sandbox, limits, slot), daemon=True)
     process.start()
     theirs.close()
-    return _Work(process, ours, time.monotonic() + limits.total + limits.verify + 90)
+    return _Work(process, ours, time.monotonic() + limits.total + limits.grace)
 
 
 def _worker(pipe, path, course, secret, sandbox, limits, slot):
     _bound_memory()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the parent, which ends its workers
     try:
         pipe.send(grade_notebook(path, course, secret, sandbox, limits=limits, slot=slot).as_data())
     except Exception as error:  # a fault of ours must cost one notebook, not the class

@@ -27,11 +27,11 @@ from labs.kit.exercise import Gone
 MB = 1 << 20
 MEMORY = 4096 * MB
 """Most memory of one jail (bytes); also the address space of one process in it. A kernel with PyTorch maps 0.6 GB."""
-LIMITS = {"AS": MEMORY, "CPU": 240, "FSIZE": 64 * MB, "NPROC": 64, "NOFILE": 512, "CORE": 0}
+LIMITS = {"AS": MEMORY, "CPU": 900, "FSIZE": 64 * MB, "NPROC": 64, "NOFILE": 512, "CORE": 0}
 PROCESSES, DISK = 200, 512 * MB
 SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/fonts", "/etc/alternatives")
-FIRST_UID = 61000
-"""As root, jail number n runs as user FIRST_UID + n."""
+FIRST_UID, UIDS = 61000, 4000
+"""As root, jails run as users from here on, a user each; two graders at the same time take different ones."""
 
 
 class KernelLost(Gone):
@@ -56,6 +56,8 @@ class Sandbox:
         Folders that must not be seen inside, whatever else is shown.
     own_user : bool
         Whether, started by root, a kernel runs as a user without rights.
+    first_uid : int
+        The number of that user; those that follow are for kernels that run at the same time.
     """
 
     address: str
@@ -64,6 +66,7 @@ class Sandbox:
     isolation: str
     hide: tuple = ()
     own_user: bool = True
+    first_uid: int = FIRST_UID
 
     def connect(self):
         """Return a new connection to the warm server, for one kernel."""
@@ -88,7 +91,7 @@ class Sandbox:
         limits = dict(LIMITS) if jail.process_limit_is_ours() else {k: v for k, v in LIMITS.items() if k != "NPROC"}
         return {
             "isolate": self.isolate,
-            "uid": FIRST_UID + slot if self.own_user else 0,
+            "uid": self.first_uid + slot if self.own_user else 0,
             "read_only": read_only,
             "covers": self._covers(read_only),
             "files": {},
@@ -167,11 +170,11 @@ def sandbox(packages=("labs",), hide=(), isolate=None):
 
 def _choose(address, inside, hide, isolate):
     """Try the better sandbox first; say why when it is not to be had."""
-    reasons = []
+    reasons, first_uid = [], FIRST_UID + os.getpid() % UIDS
     if isolate is None or isolate:
         if jail.LINUX:
             try:
-                Kernel(found := Sandbox(address, inside, True, "isolated", hide)).kill()
+                Kernel(found := Sandbox(address, inside, True, "isolated", hide, first_uid=first_uid)).kill()
                 return found
             except KernelLost as error:
                 reasons.append(str(error))
@@ -188,7 +191,7 @@ def _choose(address, inside, hide, isolate):
         choices.append((False, ", and as root, since no other user may read this Python"))
     for own_user, more in choices:
         try:
-            Kernel(found := Sandbox(address, inside, False, text.format(more), hide, own_user)).kill()
+            Kernel(found := Sandbox(address, inside, False, text.format(more), hide, own_user, first_uid)).kill()
             return found
         except KernelLost as error:
             why = str(error)

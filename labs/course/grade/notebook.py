@@ -122,6 +122,8 @@ def locked(source):
         meta = cell.metadata.get("nbgrader", {})
         if cell.cell_type != "code" or meta.get("solution") or not (meta.get("locked") or meta.get("grade")):
             continue
+        if _only_shows(cell) and not meta.get("grade"):
+            continue
         check = parse_check(cell.source)
         if meta.get("grade") and check is None:
             raise ValueError(f"the check cell {meta['grade_id']} must hold one call, exercises.NAME(ANSWER, ...).")
@@ -130,14 +132,12 @@ def locked(source):
 
 
 def shown(source):
-    """Return the texts of the source's cells that only show or measure something, and that are not locked."""
-    return frozenset(
-        _even(cell.source)
-        for cell in source.cells
-        if cell.cell_type == "code"
-        and SHOWN_TAGS & set(cell.metadata.get("tags", []))
-        and not cell.metadata.get("nbgrader", {}).get("locked")
-    )
+    """Return the texts of the source's cells that only show or measure something."""
+    return frozenset(_even(cell.source) for cell in source.cells if cell.cell_type == "code" and _only_shows(cell))
+
+
+def _only_shows(cell):
+    return bool(SHOWN_TAGS & set(cell.metadata.get("tags", [])))
 
 
 def _even(source):

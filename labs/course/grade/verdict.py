@@ -18,12 +18,25 @@ PARTS = ("correct", "edge", "budget")
 
 @dataclass(frozen=True)
 class Limits:
-    """How long things may take (s), and how often a kernel is started anew for one notebook."""
+    """How long things may take (s), and how often a kernel is started anew for one notebook.
+
+    Attributes
+    ----------
+    cell, exercise, total : float
+        One cell; all cases of one exercise; one notebook.
+    verify : float
+        One verdict.
+    grace : float
+        What a worker process may take beyond `total` before it is ended from outside.
+    starts : int
+        Kernels.
+    """
 
     cell: float = 30.0
     exercise: float = 60.0
     total: float = 600.0
     verify: float = 10.0
+    grace: float = 60.0
     starts: int = 12
 
 
@@ -48,11 +61,11 @@ def seed(secret, exercise, cells):
     Returns
     -------
     int
-        63 bits.
+        31 bits, which every random generator takes as a seed.
     """
     text = "\0".join([exercise] + [cell.source for cell in cells if cell.code])
     digest = hmac.digest(secret, text.encode("utf8", "surrogatepass"), hashlib.sha256)
-    return int.from_bytes(digest[:8], "big") >> 1
+    return int.from_bytes(digest[:4], "big") >> 1
 
 
 def judge(kernel, check, exercise, number, limits):

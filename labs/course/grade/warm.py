@@ -26,9 +26,9 @@ PRELOAD = (
 
 
 def preload():
-    """Import what can be imported; what is not installed here is not missed until a notebook asks for it."""
+    """Import what can be imported; what fails here fails again, and is told, in the notebook that asks for it."""
     for name in PRELOAD:
-        with contextlib.suppress(ImportError):
+        with contextlib.suppress(Exception):
             importlib.import_module(name)
     if "torch" in sys.modules:
         torch = sys.modules["torch"]

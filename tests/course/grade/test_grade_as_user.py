@@ -78,9 +78,9 @@ def test_an_ordinary_user_grades_isolated(course):
     found = json.loads(done.stdout)
     assert found["uid"] == NOBODY
     results = dict(zip(names, map(Result.from_data, found["results"]), strict=True))
-    assert results[""].points == 8 and results[""].isolation == "isolated" and results[""].notes == ()
+    assert results[""].points == 11 and results[""].isolation == "isolated" and results[""].notes == ()
     for name in names[1:]:
-        assert [mark.points for mark in results[name].marks] == [0, 2, 2, 1], (name, results[name])
+        assert [mark.points for mark in results[name].marks] == [0, 2, 2, 1, 3], (name, results[name])
         if name in attacks.LOOKING and name != "escape":
             assert "found []" in results[name].marks[0].question, (name, results[name])
     running = [p.info for p in psutil.process_iter(["pid", "cmdline", "uids"]) if p.info["uids"].real == NOBODY]

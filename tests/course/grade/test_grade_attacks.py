@@ -99,12 +99,12 @@ def test_huge_output(mark, megabytes):
 def test_forged_text(mark, name):
     text = attacks.FORGED_TEXTS[name]
     cell = f"import labs_sandbox.remote as r\nT = {text}\nr.call = lambda *a: r.Frame(T)"
-    assert points(mark(learner({"sort_merge": BAD}, first=cell))) == (0, 0, 0, 0)
+    assert points(mark(learner({"sort_merge": BAD}, first=cell))) == (0, 0, 0, 0, 0)
 
 
 def test_an_output_that_keeps_the_verdict_busy(mark):
     result = mark(learner({"patience": "def patience(n):\n    return 'for ever'"}))
-    assert points(result) == (*FULL[:3], 0)
+    assert points(result) == (*FULL[:3], 0, FULL[4])
     assert "to compare" in result.marks[3].question
 
 

@@ -74,9 +74,9 @@ def test_the_command_grades_a_folder_and_writes_files(course, box, tmp_path, mon
     words = (tmp_path / "class", "--json", tmp_path / "r.json", "--junit", tmp_path / "r.xml", "--jobs", 2)
     assert command.main(parse(*words)) == 0
     out = capsys.readouterr().out
-    assert "2 notebooks, 14 of 16 points" in out and "○ coder" in out
-    assert [r["points"] for r in json.loads((tmp_path / "r.json").read_text())["notebooks"]] == [8, 6]
-    assert ET.parse(tmp_path / "r.xml").getroot().get("tests") == "8"
+    assert "2 notebooks, 20 of 22 points" in out and "○ coder" in out
+    assert [r["points"] for r in json.loads((tmp_path / "r.json").read_text())["notebooks"]] == [11, 9]
+    assert ET.parse(tmp_path / "r.xml").getroot().get("tests") == "10"
     assert (tmp_path / "state" / "grading-secret").stat().st_mode & 0o777 == 0o600
 
 

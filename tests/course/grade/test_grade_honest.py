@@ -119,7 +119,7 @@ def test_many_notebooks_in_order_with_their_own_verdicts(course, box, tmp_path):
     paths[-1].write_text("{}")
     results = list(grade_many(paths, course, b"secret", box, jobs=2))
     assert [r.notebook for r in results] == [str(p) for p in paths]
-    assert [r.points for r in results] == [8, 0, 8, 6, 0]
+    assert [r.points for r in results] == [11, 0, 11, 9, 0]
     assert "no lesson is called so" in results[-1].refused
 
 
@@ -128,7 +128,7 @@ def test_not_isolated_is_said_and_grades_the_same(course, open_box, tmp_path):
     daemon = "import os\nos.fork() or os.setsid() or exit()"
     path.write_text(json.dumps(learner({"coder": STUBS["coder"]}, first=daemon)))
     result = grade_notebook(path, course, b"secret", open_box)
-    assert result.points == 6
+    assert result.points == 9
     assert result.isolation.startswith("not isolated: ")
 
 
@@ -136,3 +136,13 @@ def test_source_of_the_fixture_is_a_course(course):
     assert course.names == [notebooks.NAME]
     assert course.name_of("Ada 03_merging (1).ipynb") == notebooks.NAME
     assert course.name_of("103_merging.ipynb") is None
+
+
+def test_rank_programs_are_judged_on_virtual_ranks(mark):
+    deadlock = "def pass_on(tensor, dist):\n    rank, size = dist.get_rank(), dist.get_world_size()\n"
+    deadlock += (
+        "    dist.send(tensor, dst=(rank + 1) % size)\n    dist.recv(tensor, src=(rank - 1) % size)\n    return tensor"
+    )
+    result = mark(learner({"pass_on": deadlock}))
+    assert (found(result, "pass_on").status, found(result, "pass_on").hint) == ("wrong", "deadlock")
+    assert result.points == result.of - 3
