@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -251,16 +250,19 @@ def _environment(state, root):
 
 def _kernel_manager():
     """Return a manager whose kernel is this interpreter, whatever kernels the user has installed."""
+    from ipykernel.kernelspec import get_kernel_dict
     from jupyter_client import AsyncKernelManager
     from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 
-    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--HistoryManager.enabled=False"]
+    own = get_kernel_dict()  # begins with sys.executable
+    # No history on disk, and no warning that a kernel on this machine talks to it without encryption.
+    own["argv"] = [*own["argv"], "--HistoryManager.enabled=False", "--log-level=ERROR"]
 
     class ThisInterpreter(KernelSpecManager):
         """Knows one kernel."""
 
         def get_kernel_spec(self, kernel_name):
-            return KernelSpec(argv=command, display_name="Python 3 (ipykernel)", language="python")
+            return KernelSpec(**own)
 
     return AsyncKernelManager(kernel_name="python3", kernel_spec_manager=ThisInterpreter())
 
