@@ -1,4 +1,4 @@
-"""Build the book: python book/build.py [--check-links]
+"""Build the book: python book/build.py [--all]
 
 Lessons come from solutions/ with their stored outputs; nothing is executed. Answers are folded. Warnings are errors.
 MathJax comes from npm at build time and is served with the book, so that a page asks no other host for anything.
@@ -74,11 +74,21 @@ def copy_lessons(source: Path = ROOT / "solutions", target: Path = BOOK / "lesso
     return copied
 
 
+def write_front_page(target: Path = BOOK / "lessons" / "front.html") -> None:
+    """The moving picture of the front page: a ring all-reduce, step by step."""
+    from labs.all_reduce import figures
+
+    target.write_text(figures.front_page()._repr_mimebundle_()["text/html"])
+
+
 def build(builder_arguments: list[str]) -> int:
     """Run Jupyter Book with warnings as errors; returns its exit code."""
     builder = Path(sys.executable).with_name("jupyter-book")
     command = [str(builder), "build", str(BOOK), "-W", "-n", "-q", "--keep-going"]
-    return subprocess.run(command + builder_arguments, cwd=ROOT).returncode
+    done = subprocess.run(command + builder_arguments, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        print(done.stdout[-6000:], done.stderr[-6000:], sep="\n", file=sys.stderr)
+    return done.returncode
 
 
 def main() -> int:
@@ -88,6 +98,7 @@ def main() -> int:
     began = time.monotonic()
     vendor_mathjax()
     lessons = copy_lessons()
+    write_front_page()
     status = build(["--all"] if options.all else [])
     if status == 0:
         page = BOOK / "_build" / "html" / "index.html"

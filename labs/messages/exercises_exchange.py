@@ -21,7 +21,7 @@ def _cases(seed):
         Case("a single rank is its own neighbour", {"values": values(1, 2)}, "edge"),
         Case("whole numbers (int64)", {"values": values(3, 4, "int64")}, "edge"),
         Case("no numbers at all", {"values": values(3, 0)}, "edge"),
-        Case("8 ranks, 0.8 MB each: how long?", {"values": values(8, 100_000)}, "budget"),
+        Case("8 ranks, 80,000 bytes each: how long?", {"values": values(8, 10_000)}, "budget"),
     ]
 
 

@@ -1,0 +1,31 @@
+"""Misconceptions of the first lesson, as learners write them; each draws its own hint."""
+
+WRONG = {
+    "square": {
+        "not_squared": "def square(dist):\n    return dist.get_rank()\n",
+        "doubled": "def square(dist):\n    return dist.get_rank() * 2\n",
+        "xor": "def square(dist):\n    return dist.get_rank() ^ 2\n",
+        "counted_from_one": "def square(dist):\n    return (dist.get_rank() + 1) ** 2\n",
+        "same_everywhere": "def square(dist):\n    return dist.get_world_size() ** 2\n",
+        "all_at_once": "def square(dist):\n    return [r**2 for r in range(dist.get_world_size())]\n",
+        "nothing_returned": "def square(dist):\n    rank = dist.get_rank()\n    square = rank**2\n",
+        "other_values": "def square(dist):\n    return -(dist.get_rank() ** 2) + 1\n",
+    },
+    "average": {
+        "sum_not_mean": "def average(value, dist):\n    dist.all_reduce(value)\n    return value\n",
+        "own_values_only": "def average(value, dist):\n    return value.mean().reshape(1)\n",
+        "divided_twice": "def average(value, dist):\n    n = dist.get_world_size()\n    value /= n\n"
+        "    dist.all_reduce(value)\n    return value / n\n",
+        "rounded_down": "def average(value, dist):\n    dist.all_reduce(value)\n    return value // dist.get_world_size()\n",
+        "only_rank_0": "def average(value, dist):\n    dist.reduce(value, dst=0)\n    n = dist.get_world_size()\n"
+        "    return value / n if dist.get_rank() == 0 else value\n",
+        "fixed_number_of_ranks": "def average(value, dist):\n    dist.all_reduce(value)\n    return value / 4\n",
+        "one_rank_skips": "def average(value, dist):\n    if dist.get_rank() == 0:\n        dist.all_reduce(value)\n"
+        "    return value / dist.get_world_size()\n",
+        "nothing_returned": "def average(value, dist):\n    dist.all_reduce(value)\n    value /= dist.get_world_size()\n",
+        "gathers_everything": "def average(value, dist):\n    import torch\n\n"
+        "    parts = [torch.empty_like(value) for _ in range(dist.get_world_size())]\n"
+        "    dist.all_gather(parts, value)\n    return torch.stack(parts).mean(0)\n",
+        "other_values": "def average(value, dist):\n    dist.all_reduce(value)\n    return value / dist.get_world_size() + 1\n",
+    },
+}
