@@ -11,6 +11,7 @@ from labs.kit.ranks import mismatch, stacks
 from labs.kit.ranks.stacks import place
 from labs.kit.virtual import wording
 from labs.kit.virtual.failures import Deadlock, Mismatch, RankDied, RankFailed, RunFailure, TimedOut, Waiting
+from labs.kit.virtual.reports import find_cycles
 
 if TYPE_CHECKING:
     from labs.kit.ranks.crew import Member
@@ -115,11 +116,21 @@ def deadlock(members: Sequence[Member], order: Order) -> RunFailure:
     for member in members:
         if member.settled:
             lines.append(f"rank {member.rank} has {'returned' if member.report else 'died'}")
-    cycles = _cycles({w.rank: w.peers for w in waiting})
-    lines += ["in a circle: rank " + " waits for rank ".join(map(str, [*cycle, cycle[0]])) for cycle in cycles]
-    who = wording.ranks([w.rank for w in waiting])
-    text = f"Deadlock: {who} wait{'s' if len(waiting) == 1 else ''} for something that will never happen."
+    edges = {w.rank: w.peers for w in waiting}
+    cycles = find_cycles(edges)
+    lines += ["in a circle: " + " → ".join(map(str, [*cycle, cycle[0]])) for cycle in cycles if len(cycle) > 2]
+    text = f"Deadlock: {_summary(edges, cycles, {m.rank for m in members if m.settled})}"
     return Deadlock("\n  ".join([text, *wording.head(lines)]), waiting, cycles)
+
+
+def _summary(edges: dict[int, Sequence[int]], cycles: list[list[int]], settled: set[int]) -> str:
+    waits = wording.ranks(sorted(edges))
+    verb = "waits" if len(edges) == 1 else "wait"
+    if len(cycles) == 1:
+        return f"{wording.ranks(cycles[0])} wait for {'each other' if len(cycles[0]) == 2 else 'one another'}."
+    if gone := sorted({peer for peers in edges.values() for peer in peers if peer in settled}):
+        return f"{waits} {verb} for {wording.ranks(gone)}, which {'has' if len(gone) == 1 else 'have'} returned."
+    return f"{waits} {verb} for something that never happens."
 
 
 def _absent(member: Member, operations: dict[int, str], members: Sequence[Member]) -> tuple[int, ...]:
@@ -150,26 +161,9 @@ def _phrase(doing: dict[str, Any]) -> str:
     return operation
 
 
-def _cycles(edges: dict[int, Sequence[int]]) -> list[list[int]]:
-    """Return the circles in "waits for", each once, beginning with its smallest rank."""
-    found, seen = [], set()
-    for start in edges:
-        path: list[int] = []
-        rank: int | None = start
-        while rank in edges and rank not in seen and rank not in path:
-            path.append(rank)
-            rank = next((peer for peer in edges[rank] if peer in edges), None)
-        if rank in path:
-            circle = path[path.index(rank) :]
-            smallest = circle.index(min(circle))
-            found.append(circle[smallest:] + circle[:smallest])
-        seen.update(path)
-    return found
-
-
 def timed_out(members: Sequence[Member], order: Order) -> RunFailure:
     """Return what every rank was doing when time was up, the learner's innermost line first."""
-    lines = [f"Not finished after {order.timeout:g} s, so all ranks were stopped."]
+    lines = [f"The run was stopped after {wording.seconds(order.timeout)}:"]
     waiting = []
     for member in members:
         lines += _doing(member)
@@ -177,12 +171,12 @@ def timed_out(members: Sequence[Member], order: Order) -> RunFailure:
             waiting.append(_waiting(member, tuple(member.doing[1]["peers"])))
     waits = {w.rank for w in waiting}
     running = next((m.rank for m in members if m.report is None and m.rank not in waits), None)
-    return TimedOut("\n".join(lines), order.timeout, running, waiting)
+    return TimedOut("\n  ".join(lines), order.timeout, running, waiting)
 
 
 def _doing(member: Member) -> list[str]:
     if member.report is not None:
-        return [f"Rank {member.rank} had returned."]
+        return [f"rank {member.rank} had returned"]
     if member.doing is not None and member.doing[0] == -1:
         doing = member.doing[1]
         frames, what = doing["lines"], _activity(doing)
@@ -190,8 +184,8 @@ def _doing(member: Member) -> list[str]:
         frames = stacks.learners(member.lines.held_stack())
         what = "was busy in compiled code"
     if not frames:
-        return [f"Rank {member.rank} {what}; it had not reached a line of the program."]
-    text = [f"Rank {member.rank} {what} at {place(frames[0])}"]
+        return [f"rank {member.rank} had not reached a line of the program"]
+    text = [f"rank {member.rank} {what} at {place(frames[0])}"]
     text += [f"    called from {place(frame)}" for frame in frames[1:]]
     return text
 

@@ -172,7 +172,7 @@ def _nobody_moves(looks: list[dict[int, dict]], unfinished: list[Member]) -> boo
         return False
     for rank in ranks:
         seen = [look[rank] for look in looks]
-        if seen[0]["operation"] is None or any(s["spot"] != seen[0]["spot"] for s in seen):
+        if any(s["operation"] is None or not s["lines"] or s["threads"] or s["spot"] != seen[0]["spot"] for s in seen):
             return False
         if seen[-1]["cpu"] - seen[0]["cpu"] > _IDLE_CPU_SECONDS * (_SAME_LOOKS - 1):
             return False

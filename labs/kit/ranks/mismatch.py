@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from labs.kit.ranks.stacks import place
+from labs.kit.virtual import wording
 
 if TYPE_CHECKING:
     from labs.kit.ranks.crew import Member
@@ -50,26 +51,39 @@ def collectives(members: Sequence[Member]) -> str | None:
             places[member.rank] = place(error["lines"][-1])
     if not calls:
         return None
-    kinds = [
-        what
-        for what, key in (("operation", "operation"), ("size", "shape"), ("dtype", "dtype"), ("turn", "number"))
-        if len({call[key] for call in calls.values()}) > 1
-    ]
-    differ = f"{' and '.join(kinds)} differ{'s' if len(kinds) == 1 else ''}" if kinds else "its arguments differ"
-    lines = [f"The ranks do not agree about a collective: {differ}."]
+    first, second = _two_that_differ(calls)
+    if calls[first]["operation"] != calls[second]["operation"]:
+        title = f"Ranks {first} and {second} are in different collectives:"
+    elif _key(calls[first]) == _key(calls[second]):
+        title = f"Ranks {first} and {second} are not at the same collective in turn:"
+    else:
+        title = f"Ranks {first} and {second} disagree about one {_operation(calls[first])}:"
+    lines = [title]
     for rank, call in sorted(calls.items()):
         where = f" at {places[rank]}" if rank in places else ""
-        lines.append(f"  Rank {rank}: {_describe(call)}{where}")
-    lines.append("Every rank must make the same collective calls, in the same order, on tensors of one size and dtype.")
+        lines.append(f"  rank {rank} calls {_operation(call)}{_tensor(call)}{where}")
     return "\n".join(lines)
 
 
-def _describe(call: dict[str, str]) -> str:
-    operation = _OPERATIONS.get(call["operation"], call["operation"].lower())
+def _key(call: dict[str, str]) -> tuple:
+    return call["operation"], call["shape"], call["dtype"]
+
+
+def _two_that_differ(calls: dict[int, dict[str, str]]) -> tuple[int, int]:
+    ranks = sorted(calls)
+    other = next((rank for rank in ranks if _key(calls[rank]) != _key(calls[ranks[0]])), ranks[-1])
+    return ranks[0], other
+
+
+def _operation(call: dict[str, str]) -> str:
+    return _OPERATIONS.get(call["operation"], call["operation"].lower())
+
+
+def _tensor(call: dict[str, str]) -> str:
     if call["shape"] is None:
-        return operation
-    dtype = _DTYPES.get(call["dtype"] or "", call["dtype"] or "")
-    return f"{operation} of shape [{call['shape']}] {dtype}".rstrip()
+        return ""
+    shape = call["shape"] if "," not in call["shape"] else f"({call['shape']})"
+    return f" ({shape} x {_DTYPES.get(call['dtype'], call['dtype'])})"
 
 
 def roots(standing: Sequence[tuple[int, dict[str, Any]]]) -> str | None:
@@ -84,11 +98,12 @@ def roots(standing: Sequence[tuple[int, dict[str, Any]]]) -> str | None:
     named = {tuple(doing["peers"]) for _, doing in standing}
     if len(operations) != 1 or operations & {"send", "recv", "wait"} or len(named) < 2:
         return None
-    lines = ["The ranks do not agree about a collective: root differs."]
+    ranks = sorted(rank for rank, _ in standing)
+    lines = [f"{wording.ranks(ranks).capitalize()} disagree about one {operations.pop()}:"]
     for rank, doing in standing:
         where = f" at {place(doing['lines'][0])}" if doing["lines"] else ""
-        lines.append(f"  Rank {rank}: {doing['operation']} with root {', '.join(map(str, doing['peers']))}{where}")
-    return "\n".join([*lines, "All ranks of a collective must name the same root."])
+        lines.append(f"  rank {rank} calls {doing['operation']} (root {', '.join(map(str, doing['peers']))}){where}")
+    return "\n".join(lines)
 
 
 def message_too_long(rank: int, last_words: Sequence[str], where: Any) -> str | None:
@@ -97,8 +112,8 @@ def message_too_long(rank: int, last_words: Sequence[str], where: Any) -> str | 
         if match := _TOO_LONG.search(line):
             at = f" at {where}" if where else ""
             return (
-                f"Rank {rank} receives into a tensor of {match['room']} bytes{at}, "
-                f"but the message that arrives has {match['sent']} bytes.\n"
-                "Sender and receiver must use tensors of the same size and dtype."
+                f"Rank {rank} and the sender disagree about a message:\n"
+                f"  rank {rank} receives into {match['room']} bytes{at}\n"
+                f"  the message that arrives there has {match['sent']} bytes"
             )
     return None

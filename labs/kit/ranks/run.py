@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from collections.abc import Callable, Collection
@@ -47,8 +48,9 @@ def run(
         Seconds after which a run that has not finished is ended and explained.
     check : bool
         On real ranks: have torch compare what the ranks call (TORCH_DISTRIBUTED_DEBUG=DETAIL). Measurements
-        pass False. It compares collectives; a message that is shorter than the tensor it is received into
-        goes unnoticed on gloo, and is noticed on virtual ranks.
+        pass False. It compares collectives in size and dtype. What goes unnoticed on gloo and is
+        noticed on virtual ranks: a message shorter than the tensor it is received into, a message that nobody
+        receives, and ranks that name different reductions.
     expect_dead : collection of int
         Ranks that die by plan: the others go on, and what such a rank returns is None.
     stream : bool
@@ -82,14 +84,18 @@ def run(
         return simulate(
             program, world_size, args, topology=topology, timeout=timeout, expect_dead=expect_dead, **virtual_options
         )
-    _refuse_what_cannot_work(world_size, on)
+    _refuse_what_cannot_work(world_size, on, expect_dead, virtual_options)
     from labs.kit.ranks.launch import Order, launch
 
     results = launch(Order(program, world_size, args, on, float(timeout), check, frozenset(expect_dead), stream))
     return _real_run(results, topology)
 
 
-def _refuse_what_cannot_work(world_size: int, on: str) -> None:
+def _refuse_what_cannot_work(world_size: int, on: str, expect_dead: Collection[int], options: dict) -> None:
+    if unknown := set(options) - set(inspect.signature(simulate).parameters):
+        raise TypeError(f"run() got an unexpected keyword argument {min(unknown)!r}")
+    if strangers := set(expect_dead) - set(range(world_size)):
+        raise Misuse(f"expect_dead names {sorted(strangers)}, but the ranks are 0 to {world_size - 1}.")
     if torchrun.INSIDE_RANK in os.environ:
         raise Misuse(
             "This code runs inside a rank already, and a rank cannot start ranks. If it stands at the end of a "
@@ -134,5 +140,20 @@ def _join(
     return _real_run([value if r == rank else None for r in range(size)], None)
 
 
+class _Uncounted:
+    """Stands where virtual ranks keep their counts, and says in words that nobody counts on real ranks."""
+
+    rows, spans, names = None, (), ()
+
+    def __getitem__(self, rank: int) -> int:
+        raise Misuse('Nobody counts bytes and messages on real ranks. Run the same program with on="virtual".')
+
+    @property
+    def sent(self) -> _Uncounted:
+        return self
+
+    count = sent
+
+
 def _real_run(results: list[Any], topology: Any) -> Run:
-    return Run(results=tuple(results), world_size=len(results), time=None, topology=topology)
+    return Run(results=tuple(results), world_size=len(results), topology=topology, _record=_Uncounted())

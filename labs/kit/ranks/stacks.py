@@ -59,9 +59,11 @@ def now(thread_id: int) -> dict[str, Any]:
         ``lines``: the learner's frames, innermost first, each with file, line, function and source;
         ``inside``: the function of a library that the innermost of them is in ("" if none);
         ``operation``: the operation of torch.distributed it waits in, or None; ``peers``: the ranks it names;
-        ``spot``: equal in two answers only if the thread has not moved; ``cpu``: seconds of CPU time so far.
+        ``spot``: equal in two answers only if the thread has not moved; ``threads``: whether the program has
+        other threads that could still do something; ``cpu``: seconds of CPU time so far.
     """
-    frame = sys._current_frames().get(thread_id)
+    current = sys._current_frames()
+    frame = current.get(thread_id)
     frames: list[FrameType] = []
     while frame is not None:
         frames.append(frame)
@@ -78,8 +80,17 @@ def now(thread_id: int) -> dict[str, Any]:
         "operation": operation,
         "peers": peers,
         "spot": tuple(spot),
+        "threads": any(_runs_learners_code(f) for thread, f in current.items() if thread != thread_id),
         "cpu": time.process_time(),
     }
+
+
+def _runs_learners_code(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if _nearness(frame.f_code.co_filename) == 2:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _operation(inner: list[FrameType], lines: list[dict[str, Any]]) -> tuple[str | None, list[int]]:

@@ -1,5 +1,6 @@
 """Real ranks from notebook cells: under nbclient, under nbval, and when a cell is interrupted."""
 
+import signal
 import subprocess
 import sys
 import threading
@@ -59,16 +60,29 @@ def text_of(cell):
     return "\n".join([*filter(None, parts), *("\n".join(o.traceback) for o in cell.outputs if "traceback" in o)])
 
 
+def interrupt(client, cell):
+    """Interrupt the kernel once the ranks that `cell` has started are asleep."""
+    deadline = time.monotonic() + 60
+    while "asleep" not in text_of(cell) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    psutil.Process(client.km.provisioner.pid).send_signal(signal.SIGINT)
+
+
 @pytest.fixture(scope="module")
 def executed():
-    book = notebook(DEFINE, CALL, FAIL, CALL, LEFT)
-    NotebookClient(book, timeout=120, kernel_name="python3", allow_errors=True).execute()
+    """All cells in one kernel; the ranks of the cell HANG are interrupted."""
+    book = notebook(DEFINE, CALL, FAIL, HANG, CALL, LEFT)
+    client = NotebookClient(book, timeout=120, kernel_name="python3", allow_errors=True)
+    with client.setup_kernel():
+        for index, cell in enumerate(book.cells):
+            if cell.source == HANG:
+                threading.Thread(target=interrupt, args=(client, cell)).start()
+            client.execute_cell(cell, index)
     return book
 
 
 def test_output_arrives_in_the_cell_that_runs(executed):
-    _, call, _, again, _ = executed.cells
-    for cell in (call, again):
+    for cell in (executed.cells[1], executed.cells[4]):
         printed = "".join(out.text for out in cell.outputs if out.output_type == "stream")
         assert sorted(printed.splitlines()) == ["[rank 0] on rank 0", "[rank 1] on rank 1"]
         assert cell.outputs[-1].data["text/plain"] == "(6.0, 6.0)"
@@ -84,34 +98,11 @@ def test_a_failure_shows_the_line_of_the_cell_and_no_machinery(executed):
     assert "worker.py" not in shown and "launch.py" not in shown and "site-packages" not in shown
 
 
-def test_no_rank_is_left(executed):
-    assert executed.cells[4].outputs[-1].data["text/plain"] == "[]"
-
-
-def test_an_interrupted_cell_leaves_nothing_and_the_next_works():
-    book = notebook(DEFINE, HANG, CALL, LEFT)
-    client = NotebookClient(book, timeout=120, kernel_name="python3", allow_errors=True)
-    started = threading.Event()
-
-    def interrupt():
-        started.wait(60)
-        deadline = time.monotonic() + 60
-        while "asleep" not in text_of(book.cells[1]) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        kernel = client.km.provisioner.pid
-        psutil.Process(kernel).send_signal(2)
-
-    watcher = threading.Thread(target=interrupt)
-    watcher.start()
-    with client.setup_kernel():
-        for index, cell in enumerate(book.cells):
-            if index == 1:
-                started.set()
-            client.execute_cell(cell, index)
-    watcher.join()
-    assert "KeyboardInterrupt" in text_of(book.cells[1])
-    assert book.cells[2].outputs[-1].data["text/plain"] == "(6.0, 6.0)"
-    assert book.cells[3].outputs[-1].data["text/plain"] == "[]"
+def test_an_interrupted_cell_leaves_no_rank_and_the_next_works(executed):
+    _, _, _, hang, again, left = executed.cells
+    assert "KeyboardInterrupt" in text_of(hang)
+    assert again.outputs[-1].data["text/plain"] == "(6.0, 6.0)"
+    assert left.outputs[-1].data["text/plain"] == "[]"
 
 
 def test_under_nbval(tmp_path, executed):

@@ -8,21 +8,32 @@ import uuid
 
 import pytest
 
+# A script as a learner writes it: without the guard `if __name__ == "__main__"`.
 PROGRAM = """
 import os
 import torch
-from labs.kit.ranks import run
+from labs.kit.ranks import RankFailed, run
+
+OFFSET = 1
 
 def program(tensor, dist):
     dist.all_reduce(tensor)
     return dist.get_rank(), dist.get_world_size(), tensor.item()
 
-if __name__ == "__main__":
-    size = None if "RANK" in os.environ else 2
-    for factor in (1, 10):
-        done = run(program, size, lambda rank: (torch.tensor([factor * (rank + 1)]),), on="gloo")
-        text = f"{os.environ.get('RANK', 'all')} {done.results}\\n"
-        os.write(1, text.encode())  # in one piece: several processes write here
+size = None if "RANK" in os.environ else 2
+for factor in (1, 10):
+    done = run(program, size, lambda rank: (torch.tensor([factor * (rank + OFFSET)]),), on="gloo")
+    text = f"{os.environ.get('RANK', 'all')} {done.results}\\n"
+    os.write(1, text.encode())  # in one piece: several processes write here
+
+def fails(dist):
+    return missing
+
+if size:
+    try:
+        run(fails, size, on="gloo")
+    except RankFailed as failure:
+        print(failure)
 """
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run"]
 
@@ -41,7 +52,7 @@ def output(command, **options):
     return sorted(done.stdout.splitlines())
 
 
-def test_one_machine(program):
+def test_one_file_under_torchrun_and_under_python(program):
     two = output([*TORCHRUN, "--standalone", "--nproc-per-node", "2", program])
     assert two == [
         "0 ((0, 2, 3), None)",
@@ -49,7 +60,12 @@ def test_one_machine(program):
         "1 (None, (1, 2, 3))",
         "1 (None, (1, 2, 30))",
     ]
-    assert output([sys.executable, program]) == ["all ((0, 2, 3), (1, 2, 3))", "all ((0, 2, 30), (1, 2, 30))"]
+    assert output([sys.executable, program]) == [
+        "  at program.py:19, in fails: return missing",
+        "Rank 0 raised an exception: NameError: name 'missing' is not defined",
+        "all ((0, 2, 3), (1, 2, 3))",
+        "all ((0, 2, 30), (1, 2, 30))",
+    ]
 
 
 def test_a_world_of_another_size_is_refused(monkeypatch):
