@@ -54,8 +54,8 @@ def scale(low, high, guess, rights, unit, log, words) -> str:
         parts.append(_label(at, foot, f"right: {with_unit(right, unit)}", 'font-weight="600"'))
     height = _AXIS + _ROW * (len(rights) + 1) + 12
     return (
-        f'<svg viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" role="img" aria-label="{escape(words)}"'
-        f' font-family="inherit" font-size="13">{"".join(parts)}</svg>'
+        f'<svg class="lk-scale" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" role="img"'
+        f' aria-label="{escape(words)}" font-family="inherit" font-size="13">{"".join(parts)}</svg>'
     )
 
 

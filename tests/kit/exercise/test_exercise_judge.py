@@ -85,6 +85,12 @@ def test_what_a_call_raises_becomes_words(double, raised, hint, words):
     assert wrong.hint == hint and words in wrong.question
 
 
+def test_an_output_that_equals_everything_is_refused(double):
+    wily = type("Wily", (int,), {"__eq__": lambda self, other: True, "__ne__": lambda self, other: False})
+    assert double.judge(Case("c", {"n": 1}), lambda inputs: wily(7)).hint == "type"
+    assert double.judge(Case("c", {"n": 1}), lambda inputs: 2) is None
+
+
 def test_a_lost_sandbox_is_no_verdict(double):
     def call(inputs):
         raise Gone("killed")

@@ -163,6 +163,14 @@ def test_other_values_are_refused_in_words(value):
 
 
 def test_too_deep_is_refused_and_a_circle_too():
+    nested = []
+    for _ in range(plain.MAX_DEPTH):
+        nested = [nested]
+    assert plain.copy(nested) == nested
+    with pytest.raises(plain.NotPlain, match="too deeply"):
+        plain.encode([nested])
+    with pytest.raises(plain.NotPlain, match="too deeply"):
+        plain.decode("[" * (plain.MAX_DEPTH + 2) + "]" * (plain.MAX_DEPTH + 2))
     circle = []
     circle.append(circle)
     with pytest.raises(plain.NotPlain):
