@@ -190,7 +190,7 @@ def _ring(axes, box, kind, large) -> None:
     out = 0.0 if large else 2.6
     x, y, w, h = box
     colour, dashes = (RED, "-") if kind == "wrong" else (INK, (0, (2.5, 1.5)) if kind == "sent" else "-")
-    axes.add_patch(
+    axes.add_artist(
         Rectangle(
             (x - out, y - out), w + 2 * out, h + 2 * out, facecolor="none", edgecolor=colour, lw=2, ls=dashes, zorder=3
         )

@@ -96,7 +96,14 @@ def _checked(series, logx, logy):
 def _split(label: str) -> tuple[str, str]:
     """Name and unit of an axis label; the unit is "" where it is a plain number."""
     found = _UNIT.match(label)
-    return (found[1], found[2]) if found else (label, "")
+    if not found:
+        return label, ""
+    return found[1], "" if found[2] == "number" else found[2]
+
+
+def _told(value: float, unit: str) -> str:
+    """A value in words; one without a prefix (1024 ranks) is not rounded to three digits."""
+    return quantity(value, unit, 3 if unit in PREFIXED else 6)
 
 
 def _describe(data, axes, name, marks, dropped) -> str:
@@ -107,14 +114,14 @@ def _describe(data, axes, name, marks, dropped) -> str:
     parts = [f"{name}: {axes[1].name} over {axes[0].name}" + (f", {scales} logarithmic" if scales else "")]
     for label, (xs, ys, *band) in data.items():
         low, high = min(range(len(ys)), key=ys.__getitem__), max(range(len(ys)), key=ys.__getitem__)
-        at = lambda i, xs=xs, ys=ys: f"{quantity(ys[i], units[1])} at {quantity(xs[i], units[0])}"
+        at = lambda i, xs=xs, ys=ys: f"{_told(ys[i], units[1])} at {_told(xs[i], units[0])}"
         text = f"{label}: {at(0)}" + (f" to {at(len(ys) - 1)}" if len(ys) > 1 else "")
         inside = [f"{word} {at(i)}" for word, i in (("lowest", low), ("highest", high)) if i not in (0, len(ys) - 1)]
         if band:
             inside.append("with its spread")
         parts.append(", ".join([text, *inside]))
     for x, text in marks:
-        parts.append(f"Marked: {text} at {quantity(x, units[0])}")
+        parts.append(f"Marked: {text} at {_told(x, units[0])}")
     if dropped:
         parts.append(f"{dropped} values cannot be drawn and are left out")
     return ". ".join(parts) + "."

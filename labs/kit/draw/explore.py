@@ -16,6 +16,7 @@ from .picture import Picture
 from .player import MOST_FRAMES, Player, player
 from .units import number
 
+MOST_KEPT = 48  # pictures that are remembered, so that going back to a setting does not compute again
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
@@ -93,6 +94,8 @@ class Explorer:
                 raise TypeError(
                     f"{self.label}: the explored function must return a Picture, not {type(picture).__name__}."
                 )
+            while len(self._drawn) >= MOST_KEPT:
+                del self._drawn[next(iter(self._drawn))]
             self._drawn[key] = picture
         return self._drawn[key]
 

@@ -6,6 +6,7 @@ rank in it, so that a reduction is seen and not read.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from .picture import Picture
@@ -129,6 +130,11 @@ def _pieces(cell: Cell) -> tuple[str, ...]:
     return tuple(cell.split("+")) if isinstance(cell, str) else tuple(str(piece) for piece in cell)
 
 
+def _owner(piece: str) -> str:
+    """Whose data a piece is: the letter of "A2"; a label of another form is an owner of its own."""
+    return piece[0] if re.fullmatch(r"[A-Z]\d*", piece) else piece
+
+
 def _describe(tables, name, titles) -> str:
     parts = []
     for title, table in zip(titles, tables):
@@ -144,24 +150,35 @@ def _describe(tables, name, titles) -> str:
 def _draw(tables, name, titles):
     from matplotlib.patches import FancyArrowPatch
 
-    owners = sorted({piece[:1] for table in tables for row in table for cell in row for piece in cell})
-    colours = {owner: OWNERS[i % len(OWNERS)] for i, owner in enumerate(owners)}
+    owners = dict.fromkeys(_owner(piece) for table in tables for row in table for cell in row for piece in cell)
+    place = lambda owner, i: ord(owner) - ord("A") if len(owner) == 1 and owner.isupper() else i
+    colours = {owner: OWNERS[place(owner, i) % len(OWNERS)] for i, owner in enumerate(owners)}
     ranks = len(tables[0])
-    most = max(len(cell) for table in tables for row in table for cell in row)
-    cell_w = max(38.0, 12.0 * most)
+    cells = [cell for table in tables for row in table for cell in row]
+    cell_w = max(38.0, *(_room(cell) for cell in cells))
+    titled = text_width(name, SMALL, "bold") > 110  # too long to stand over the arrow
     headed = any(len(table[0]) > 1 for table in tables)
-    cell_h, gap, left, top = 30.0, 5.0, 44.0, 40.0 if headed else 22.0
+    cell_h, gap, left = 30.0, 5.0, 44.0
+    heads = 22.0 if titled else 0.0  # where the titles of the tables begin
+    top = heads + (40.0 if headed else 22.0)
     widths = [cell_w * len(table[0]) for table in tables]
-    arrow = max(52.0, text_width(name, SMALL, "bold") + 16)
-    width = left + sum(widths) + arrow + 6
+    arrow = max(52.0, 0 if titled else text_width(name, SMALL, "bold") + 16)
+    width = max(left + sum(widths) + arrow + 6, text_width(name, FONT, "bold") + 16 if titled else 0)
     figure, axes = paper(width, top + ranks * cell_h + 6)
     start = left
     for table, table_w, title in zip(tables, widths, titles):
-        axes.text(start + table_w / 2, 11, title, ha="center", va="center_baseline", fontsize=FONT, fontweight="bold")
+        axes.text(
+            start + table_w / 2, heads + 11, title, ha="center", va="center_baseline", fontsize=FONT, fontweight="bold"
+        )
         for piece in range(len(table[0])):
             if len(table[0]) > 1:
                 axes.text(
-                    start + (piece + 0.5) * cell_w, 30, str(piece), ha="center", va="center_baseline", fontsize=SMALL
+                    start + (piece + 0.5) * cell_w,
+                    heads + 30,
+                    str(piece),
+                    ha="center",
+                    va="center_baseline",
+                    fontsize=SMALL,
                 )
         for rank, row in enumerate(table):
             y = top + rank * cell_h
@@ -172,10 +189,10 @@ def _draw(tables, name, titles):
                 _cell(axes, box, cell, colours)
         start += table_w + arrow
     if headed:
-        axes.text(left - 7, 30, "piece", ha="right", va="center_baseline", fontsize=SMALL)
+        axes.text(left - 7, heads + 30, "piece", ha="right", va="center_baseline", fontsize=SMALL)
     middle, y = left + widths[0] + arrow / 2, top + ranks * cell_h / 2
     half = arrow / 2 - 8
-    axes.add_patch(
+    axes.add_artist(
         FancyArrowPatch(
             (middle - half, y),
             (middle + half, y),
@@ -186,9 +203,18 @@ def _draw(tables, name, titles):
             shrinkB=0,
         )
     )
-    if name != "A collective":
+    if titled:
+        axes.text(8, 10, name, ha="left", va="center_baseline", fontsize=FONT, fontweight="bold")
+    elif name != "A collective":
         axes.text(middle, y - 10, name, ha="center", va="center_baseline", fontsize=SMALL, fontweight="bold")
     return figure
+
+
+def _room(cell) -> float:
+    """Width in points that the text of a cell needs."""
+    if len(cell) == 1:
+        return text_width(cell[0], FONT) + 16
+    return sum(max(12.0, text_width(_owner(piece), SMALL) + 6) for piece in cell)
 
 
 def _cell(axes, box, cell, colours) -> None:
@@ -197,13 +223,13 @@ def _cell(axes, box, cell, colours) -> None:
 
     x, y, w, h = box
     if not cell:
-        axes.add_patch(Rectangle((x, y), w, h, facecolor="none", edgecolor=INK, lw=0.6, ls=(0, (1.5, 2)), alpha=0.6))
+        axes.add_artist(Rectangle((x, y), w, h, facecolor="none", edgecolor=INK, lw=0.6, ls=(0, (1.5, 2)), alpha=0.6))
         return
     stripe = w / len(cell)
     for i, piece in enumerate(cell):
-        fill = colours[piece[:1]]
-        axes.add_patch(Rectangle((x + i * stripe, y), stripe, h, facecolor=fill, edgecolor="none"))
-        text = piece if len(cell) == 1 else piece[:1]
+        fill = colours[_owner(piece)]
+        axes.add_artist(Rectangle((x + i * stripe, y), stripe, h, facecolor=fill, edgecolor="none"))
+        text = piece if len(cell) == 1 else _owner(piece)
         axes.text(x + (i + 0.5) * stripe, y + h / 2 + 0.5, text, ha="center", va="center_baseline", color=ink_on(fill),
                   fontsize=FONT if len(cell) == 1 else SMALL)  # fmt: skip
-    axes.add_patch(Rectangle((x, y), w, h, facecolor="none", edgecolor=INK, lw=0.8))
+    axes.add_artist(Rectangle((x, y), w, h, facecolor="none", edgecolor=INK, lw=0.8))

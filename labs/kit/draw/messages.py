@@ -151,7 +151,7 @@ def _draw(ways, ranks: int):
         if source == target:
             continue
         (x0, y0), (x1, y1) = spot[source], spot[target]
-        axes.add_patch(
+        axes.add_artist(
             FancyArrowPatch(
                 (x0, y0), (x1, y1), connectionstyle=f"arc3,rad={-bend}", shrinkA=node + 1, shrinkB=node + 1,
                 arrowstyle=f"-|>,head_length={head},head_width={head / 2}", lw=1.6 if head > 4 else 1.1, color=INK,

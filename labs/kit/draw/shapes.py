@@ -35,4 +35,4 @@ def _patch(axes, pieces, close: bool, **look) -> None:
             vertices.append(piece[0])
             codes.append(Path.CLOSEPOLY)
     if vertices:
-        axes.add_patch(PathPatch(Path(vertices, codes), clip_on=False, **look))
+        axes.add_artist(PathPatch(Path(vertices, codes), clip_on=False, **look))

@@ -36,7 +36,7 @@ KINDS = {
     "collective": (GREEN, "\\\\"),
     "send": (ORANGE, ""),
     "recv": (SKY, ""),
-    "wait": ("none", "////"),
+    "wait": (PAPER, "////"),
 }
 # Whose data a piece is: fill, one a rank, used again from the ninth rank on (the piece also carries its name).
 OWNERS = (SKY, ORANGE, GREEN, PINK, YELLOW, "#9AA5B1", BLUE, "#C9B18A")
@@ -92,8 +92,8 @@ def drawn(function: Callable) -> Callable:
     def wrapper(*args, **kwargs):
         with drawing():
             result = function(*args, **kwargs)
-        if hasattr(result, "findobj"):
-            for artist in result.findobj():
+        for axes in getattr(result, "axes", ()):
+            for artist in (*axes.patches, *axes.lines, *axes.texts, *axes.collections):
                 artist.set_clip_on(False)
         return result
 

@@ -60,9 +60,8 @@ def describe(spans: list[Span], ranks: int, last: float, until: float | None, na
     if busy:
         parts.append("Summed over the ranks: " + ", ".join(busy))
     sent = [message for message in messages(spans) if message.end <= cut]
-    parts.append(
-        f"{count(len(sent), 'message')} arrived, {quantity(sum(message.bytes for message in sent), 'B')} in all"
-    )
+    carried = quantity(sum(message.bytes for message in sent), "B")
+    parts.append(f"{count(len(sent), 'message')} arrived, {carried} in all" if sent else "No message arrived")
     waiting = {}
     for span in seen:
         if span.kind == "wait":

@@ -111,7 +111,7 @@ def _draw(topology, where: Layout, wires):
     looks = {kind: LINES[i % len(LINES)] for i, kind in enumerate(wires)}
     figure, axes = paper(where.width, where.height + 6 + 17 * len(wires))
     for box in where.boxes:
-        axes.add_patch(
+        axes.add_artist(
             FancyBboxPatch((box.x + 4, box.y + 4), box.w - 8, box.h - 8, boxstyle="round,pad=4", facecolor="none",
                            edgecolor=INK, lw=0.8, alpha=0.7, zorder=0)
         )  # fmt: skip
@@ -137,7 +137,7 @@ def _draw(topology, where: Layout, wires):
             zorder=1,
         )
     for bar in where.switches:
-        axes.add_patch(
+        axes.add_artist(
             FancyBboxPatch(
                 (bar.x + 3, bar.y + 3),
                 bar.w - 6,
@@ -153,7 +153,7 @@ def _draw(topology, where: Layout, wires):
             bar.x + bar.w / 2, bar.y + bar.h / 2, bar.text, fontsize=SMALL, ha="center", va="center_baseline", zorder=3
         )
     for chip in where.devices:
-        axes.add_patch(
+        axes.add_artist(
             FancyBboxPatch(
                 (chip.x + 3, chip.y + 3),
                 chip.w - 6,
