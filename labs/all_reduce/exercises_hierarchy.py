@@ -50,7 +50,7 @@ def run(answers, inputs):
     return outcome(
         program,
         len(values),
-        args=lambda rank: (torch.from_numpy(values[rank].copy()).to(dtype),),
+        args=lambda rank: (torch.tensor(values[rank].tolist(), dtype=dtype),),
         topology=cluster(inputs["nodes"], gpus, nic_per_gpu=True),
         collectives="messages",
     )

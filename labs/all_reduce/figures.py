@@ -3,7 +3,7 @@
 from labs.all_reduce.costs_pictures import grows_with_ranks, ring_or_tree
 from labs.all_reduce.timing import measure, measured, model_line
 from labs.all_reduce.orders import order_times
-from labs.all_reduce.predictions import predict_best, predict_collector
+from labs.all_reduce.predictions import predict_best, predict_collector, reveal
 from labs.all_reduce.rounds import watch_all_gather, watch_reduce_scatter
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "order_times",
     "predict_best",
     "predict_collector",
+    "reveal",
     "ring_or_tree",
     "watch_all_gather",
     "watch_reduce_scatter",

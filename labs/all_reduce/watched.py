@@ -62,7 +62,7 @@ def run(answers, inputs):
     output = outcome(
         program,
         size,
-        args=lambda rank: (torch.from_numpy(values[rank].copy()).to(dtype),),
+        args=lambda rank: (torch.tensor(values[rank].tolist(), dtype=dtype),),
         topology=uniform(size, inputs["latency"], inputs["bandwidth"]),
     )
     return {**output, "sent": sent, "returned": returned}
