@@ -6,6 +6,7 @@ leaves behind, and ends with all its ranks when the parent goes away.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import importlib
@@ -16,12 +17,11 @@ import socket
 import sys
 import traceback
 
-# What rank programs of this course use; torch._dynamo is imported lazily by DDP and costs seconds there.
-PRELOAD = (
-    "numpy",
-    "cloudpickle",
-    "torch",
-    "torch.distributed",
+# Without these no rank can start.
+FIRST = ("numpy", "cloudpickle", "torch", "torch.distributed", "labs.kit.ranks.worker")
+# These only some programs use, but every rank of such a program would import them for seconds (DDP imports
+# torch._dynamo). The server does it once, one at a time, when it has had nothing else to do for a second.
+LATER = (
     "torch._dynamo",
     "torch.nn.parallel",
     "torch.distributed.fsdp",
@@ -29,9 +29,8 @@ PRELOAD = (
     "torch.distributed.optim",
     "torch.distributed.tensor.parallel",
     "torch.distributed.checkpoint",
-    "labs.kit.ranks.worker",
 )
-_PARENT_CHECK_SECONDS = 1.0
+_IDLE_SECONDS = 1.0  # also how often it looks whether the parent is still there
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -47,18 +46,15 @@ def serve(control_fd: int) -> None:
     parent = os.getppid()
     control = socket.socket(fileno=control_fd)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for name in PRELOAD:
-        try:
+    try:
+        for name in FIRST:
             importlib.import_module(name)
-        except ImportError:
-            if name in ("torch", "cloudpickle", "labs.kit.ranks.worker"):
-                traceback.print_exc(limit=3)
-                sys.exit(1)  # closes the control socket: the parent reads the lines above
-    _refuse_initialised_cuda()
+    except ImportError:
+        traceback.print_exc(limit=3)
+        sys.exit(1)  # closes the control socket: the parent reads the lines above
+    _settle()
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # from here on nobody reads what the server writes
     _adopt_orphans()
-    gc.collect()
-    gc.freeze()  # ranks share these pages as long as the collector does not touch them
     wake_read, wake_write = os.pipe()
     os.set_blocking(wake_write, False)
     os.set_blocking(wake_read, False)
@@ -66,9 +62,10 @@ def serve(control_fd: int) -> None:
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     control.send(b"R")
     children: dict[int, int] = {}  # pid -> status pipe
+    later = list(LATER)
     try:
         while True:
-            ready, _, _ = select.select([control, wake_read], [], [], _PARENT_CHECK_SECONDS)
+            ready, _, _ = select.select([control, wake_read], [], [], _IDLE_SECONDS)
             if os.getppid() != parent:
                 return
             if wake_read in ready:
@@ -79,6 +76,10 @@ def serve(control_fd: int) -> None:
                 if not request:
                     return
                 _fork(fds, children, (control, wake_read, wake_write))
+            elif later and not ready and not children:
+                with contextlib.suppress(ImportError):  # this torch has no such part; programs will see it
+                    importlib.import_module(later.pop(0))
+                _settle()
     except OSError:
         return
     finally:
@@ -87,9 +88,12 @@ def serve(control_fd: int) -> None:
         _reap(children, wait=True)
 
 
-def _refuse_initialised_cuda() -> None:
+def _settle() -> None:
+    """After an import: make sure that forking is still safe, and let ranks share what has been imported."""
     import torch
 
+    gc.collect()
+    gc.freeze()  # ranks share these pages as long as the collector does not touch them
     if torch.cuda.is_initialized():
         sys.exit("CUDA was initialised while importing; processes forked from here could not use a GPU")
 

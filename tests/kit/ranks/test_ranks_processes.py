@@ -252,22 +252,17 @@ def test_the_server_is_reused_and_replaced_when_it_has_died():
     assert second != first
 
 
-def open_files():
-    """Descriptors of this process, and files in the temporary folder that look like ours."""
-    return psutil.Process().num_fds()
-
-
 def test_nothing_stays_open():
+    def open_files():
+        return psutil.Process().num_fds()
+
     ranks.run(lambda dist: dist.barrier(), 3, on="gloo")
     before = open_files()
     for _ in range(2):
         ranks.run(lambda dist: dist.barrier(), 3, on="gloo")
         with pytest.raises(ranks.RankFailed):
             ranks.run(lambda dist: 1 / 0, 3, on="gloo")
-    deadline = time.monotonic() + 5  # the store's thread closes its sockets a moment later
-    while open_files() > before and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert open_files() <= before
+    assert wait_until(lambda: open_files() <= before, 5)  # the store's thread closes its sockets a moment later
 
 
 def test_keyboard_interrupt_ends_the_ranks_and_the_next_run_works():
@@ -285,34 +280,53 @@ def test_keyboard_interrupt_ends_the_ranks_and_the_next_run_works():
 
 
 SCRIPT = """
-import os, sys, time
+import ctypes, os, time
 from labs.kit.ranks import run
 
 def program(dist):
-    print("pid", os.getpid(), os.getppid())
+    ctypes.CDLL(None).prctl(1, 0)  # no signal when the server dies: as on systems without prctl
+    print("pids", os.getpid(), os.getppid())
     time.sleep(100)
 
 run(program, 2, on="gloo")
 """
 
 
+def gone(pid):
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def wait_until(condition, seconds=15):
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return condition()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="takes the kernel's help away by a call that only Linux has")
 def test_ranks_and_server_die_with_the_parent(tmp_path):
     script = tmp_path / "parent.py"
     script.write_text(SCRIPT)
     parent = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
-    pids = set()
+    members, servers = set(), set()
     try:
         for _ in range(2):
-            pids.update(map(int, parent.stdout.readline().split()[-2:]))
-        assert len(pids) == 3, "two ranks and their server"
+            *_, rank, server = parent.stdout.readline().split()
+            members.add(int(rank))
+            servers.add(int(server))
+        (server,) = servers
+        assert len(members) == 2
+        os.kill(server, signal.SIGSTOP)  # so that the ranks have to notice by themselves
     finally:
         parent.kill()
         parent.wait()
         parent.stdout.close()
-    deadline = time.monotonic() + 10
-    while any(map(psutil.pid_exists, pids)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not [pid for pid in pids if psutil.pid_exists(pid)]
+    assert wait_until(lambda: all(map(gone, members)))
+    os.kill(server, signal.SIGCONT)
+    assert wait_until(lambda: not any(map(psutil.pid_exists, [*members, server])))
 
 
 def test_what_cannot_be_started_says_what_to_do(monkeypatch):
