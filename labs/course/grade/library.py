@@ -1,21 +1,22 @@
 """The copy of the course that a learner's code may import inside the sandbox.
 
-It holds `labs.kit` as it is and the lesson packages without what must stay outside: ``exercises.py`` (cases and
+It holds `labs.kit` as it is and the lesson packages without what must stay outside: ``exercises*.py`` (cases and
 verdicts) and modules that hold an answer. Each of these is replaced by a stub whose every attribute is a callable that
 does nothing, so that a cell such as ``exercises.ring(ring)`` runs there and decides nothing. ``labs.course`` is a stub
 too. Whatever else lies beside the packages (sources, tests) is not copied.
 """
 
 import ast
+import re
 import shutil
 from pathlib import Path
 
 import labs
 
 HERE = Path(__file__).parent
-HIDDEN = ("exercises.py", "answers.py", "solutions.py", "oracle.py", "oracles.py")
-"""Modules of a lesson that a learner's code never sees. Any other module of a lesson can ask for the same by the
-module-level line ``HOLDS_ANSWERS = True``."""
+HIDDEN = re.compile(r"_?(exercises?|answers?|solutions?|oracles?)(_\w+)?\.py")
+"""Modules of a lesson that a learner's code never sees, also in parts (``exercises_ring.py``). Any other module of a
+lesson can ask for the same by the module-level line ``HOLDS_ANSWERS = True``."""
 INSIDE = ("jail.py", "warm.py", "remote.py", "stub.py")
 """This room's own modules that run on the sandbox's side, as the package `labs_sandbox`."""
 
@@ -74,18 +75,18 @@ def _copy_lesson(lesson, target, folder):
     replaced = []
     shutil.copytree(lesson, target, ignore=shutil.ignore_patterns("__pycache__", "*.ipynb"))
     for module in sorted(target.rglob("*.py")):
-        if module.name in HIDDEN or _holds_answers(module):
+        if HIDDEN.fullmatch(module.name) or _holds_answers(module):
             shutil.copy(HERE / "stub.py", module)
             replaced.append(str(module.relative_to(folder)))
     return replaced
 
 
 def _holds_answers(module):
-    match_names = {
+    names = {
         target.id
         for statement in ast.parse(module.read_text()).body
         if isinstance(statement, ast.Assign)
         for target in statement.targets
         if isinstance(target, ast.Name)
     }
-    return "HOLDS_ANSWERS" in match_names
+    return "HOLDS_ANSWERS" in names

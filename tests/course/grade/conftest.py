@@ -15,6 +15,7 @@ FIXTURES = str(Path(__file__).parent / "fixtures")
 if FIXTURES not in sys.path:
     sys.path.insert(0, FIXTURES)
 
+from labs.course.grade import library  # noqa: E402
 from labs.course.grade.course import Course  # noqa: E402
 from labs.course.grade.grade import grade_notebook  # noqa: E402
 from labs.course.grade.kernel import sandbox  # noqa: E402
@@ -55,11 +56,26 @@ def box(course):
         yield made
 
 
+REFUSE = """
+def _isolated(spec, alive, start):
+    raise OSError("no namespaces in this test")
+"""
+
+
 @pytest.fixture(scope="session")
 def open_box(course):
-    """Plain child processes, as where namespaces are not to be had."""
-    with sandbox(("tiny_course",), course.hidden, isolate=False) as made:
-        yield made
+    """What `sandbox` makes where the system refuses namespaces."""
+    real = library.build
+
+    def build(folder, packages):
+        real(folder, packages)
+        with open(folder / "labs_sandbox/jail.py", "a") as f:
+            f.write(REFUSE)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(library, "build", build)
+        with sandbox(("tiny_course",), course.hidden) as made:
+            yield made
 
 
 def left_behind(box):

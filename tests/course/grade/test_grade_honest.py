@@ -2,10 +2,13 @@
 
 import json
 
+import psutil
 import pytest
 from tiny_course import notebooks
 from tiny_course.notebooks import ANSWERS, POINTS, STUBS, learner
 
+from labs.course.grade import kernel
+from labs.course.grade.fault import NoSandbox
 from labs.course.grade.grade import grade_many, grade_notebook
 from labs.course.grade.notebook import Cell
 from labs.course.grade.verdict import seed
@@ -125,11 +128,20 @@ def test_many_notebooks_in_order_with_their_own_verdicts(course, box, tmp_path):
 
 def test_not_isolated_is_said_and_grades_the_same(course, open_box, tmp_path):
     path = tmp_path / "03_merging.ipynb"
-    daemon = "import os\nos.fork() or os.setsid() or exit()"
-    path.write_text(json.dumps(learner({"coder": STUBS["coder"]}, first=daemon)))
+    mark = "0.51515151"  # by which the processes that the cell leaves behind are known
+    daemon = (
+        f"import subprocess\nfor _ in range(3): subprocess.Popen(['sleep', '9' + '{mark}'], start_new_session=True)"
+    )
+    path.write_text(json.dumps(learner({"coder": STUBS["coder"], "patience": "import os; os._exit(0)"}, first=daemon)))
     result = grade_notebook(path, course, b"secret", open_box)
-    assert result.points == 9
-    assert result.isolation.startswith("not isolated: ")
+    assert result.points == 8
+    assert result.isolation.startswith("not isolated: no namespaces in this test. The answers ran as a plain child")
+    assert not [p.pid for p in psutil.process_iter(["cmdline"]) if "9" + mark in (p.info["cmdline"] or [])]
+
+
+def test_isolation_can_be_insisted_on(open_box):
+    with pytest.raises(NoSandbox, match="no namespaces in this test"):
+        kernel._choose(open_box.address, open_box.library, (), True)
 
 
 def test_source_of_the_fixture_is_a_course(course):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import time
 from dataclasses import replace
@@ -33,8 +34,9 @@ def test_library_holds_the_kit_and_no_exercises(tmp_path):
 
 def test_library_of_the_course_itself_holds_no_verdicts(tmp_path):
     library.build(tmp_path)
-    verdicts = [path for path in tmp_path.rglob("exercises.py") if "verify" in path.read_text()]
-    assert not verdicts
+    lessons = [path for path in tmp_path.rglob("*.py") if "kit" not in path.parts]
+    telling = re.compile(r"^(from labs.kit.exercise import .*\b(Case|Wrong)\b|def verify)|\bExercise\(|\bWrong\(", re.M)
+    assert not [path for path in lessons if telling.search(path.read_text())]
     assert not list(tmp_path.rglob("*.ipynb"))
     assert [path.name for path in (tmp_path / "labs/course").iterdir()] == ["__init__.py"]
 
@@ -147,6 +149,15 @@ def test_plan_of_the_source_itself_changes_nothing():
     plan = notebook.plan(cells, locks, shows)
     assert plan.notes == ()
     assert [step for step in plan.steps if isinstance(step, notebook.Check)] == list(locks.values())[1:]
+
+
+def test_a_locked_cell_that_only_shows_is_not_run_either():
+    course = source()
+    course.cells[2].metadata["nbgrader"] = {"grade_id": "show", "locked": True}
+    locks, shows = notebook.locked(course), notebook.shown(course)
+    assert "show" not in locks
+    cell = notebook.Cell(course.cells[2].source + "\n", "show")
+    assert cell not in notebook.plan([cell], locks, shows).steps
 
 
 def test_a_check_cell_of_the_course_must_be_one_call():
