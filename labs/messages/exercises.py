@@ -35,7 +35,11 @@ who_calls = Question(
 mismatch = Question(
     "mismatch",
     "Rank 0 sends 3 numbers, rank 1 receives into a tensor of 4. What does gloo do?",
-    {"a": "It raises an error", "b": "It fills 3 of the 4 and says nothing", "c": "It depends on the release and the backend"},
+    {
+        "a": "It raises an error",
+        "b": "It fills 3 of the 4 and says nothing",
+        "c": "It depends on the release and the backend",
+    },
     right="c",
     why={
         "a": "Some backends and debug modes do. You cannot rely on it.",

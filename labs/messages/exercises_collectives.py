@@ -10,7 +10,12 @@ from labs.kit.exercise import Case, Exercise, Wrong, completed, short
 
 NAMES = ("broadcast", "scatter", "gather", "all_gather", "reduce", "all_reduce", "reduce_scatter", "all_to_all")
 
-SHOWN = dict(zip("ABCDEFGH", ("all_gather", "reduce", "scatter", "all_to_all", "broadcast", "reduce_scatter", "gather", "all_reduce")))
+SHOWN = dict(
+    zip(
+        "ABCDEFGH",
+        ("all_gather", "reduce", "scatter", "all_to_all", "broadcast", "reduce_scatter", "gather", "all_reduce"),
+    )
+)
 """Which collective each picture of the lesson shows."""
 
 # Two names that are taken for each other -> hint, question, pointer.
@@ -83,7 +88,9 @@ def _verify_collectives(case, output):
         evidence = f"\npicture {letter}: you said {said or 'nothing'}"
         picture = partial(_named_picture, letter)
         if said in ("", "?", "...", "none"):
-            raise Wrong("missing", f"Picture {letter} has no name yet. What changes from left to right?{evidence}", picture)
+            raise Wrong(
+                "missing", f"Picture {letter} has no name yet. What changes from left to right?{evidence}", picture
+            )
         if said not in NAMES:
             text = f"`{said}` is not one of the eight. Which of {', '.join(NAMES)} is it?{evidence}"
             raise Wrong("unknown_name", text, picture)
@@ -161,7 +168,10 @@ def _verify_mean(case, output):
     everything = np.concatenate(losses)
     want = float(everything.mean()) if everything.size else 0.0
     results = output["results"]
-    got = [float(np.asarray(g).reshape(-1)[0]) if isinstance(g, (int, float, np.ndarray)) and np.size(g) else np.nan for g in results]
+    got = [
+        float(np.asarray(g).reshape(-1)[0]) if isinstance(g, (int, float, np.ndarray)) and np.size(g) else np.nan
+        for g in results
+    ]
     if not np.allclose(got, want, rtol=1e-6, atol=1e-9):
         _explain_mean(losses, want, got, results)
     if case.part == "budget" and max(output["bytes"]) > 200:
@@ -176,7 +186,9 @@ def _verify_mean(case, output):
 def _explain_mean(losses, want, got, results):
     counts = [len(x) for x in losses]
     n = len(losses)
-    evidence = f"\nlosses by rank: {short(counts)} of them\nexpected {want:.4f} on every rank\nyours    {short(results)}"
+    evidence = (
+        f"\nlosses by rank: {short(counts)} of them\nexpected {want:.4f} on every rank\nyours    {short(results)}"
+    )
 
     def wrong(hint, question, *then):
         raise Wrong(hint, question + evidence, then=then)
@@ -219,4 +231,6 @@ def _explain_mean(losses, want, got, results):
     )
 
 
-mean_loss = Exercise("mean_loss", "The rank that went home early", 1.5, _mean_cases, _run_mean, _verify_mean, core=False)
+mean_loss = Exercise(
+    "mean_loss", "The rank that went home early", 1.5, _mean_cases, _run_mean, _verify_mean, core=False
+)

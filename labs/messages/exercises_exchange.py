@@ -70,8 +70,7 @@ def _completed(output, n):
     if n == 1 and failure and failure.get("kind") not in ("deadlock", "timeout"):
         raise Wrong(
             "one_rank",
-            "With a single rank the right neighbour is the rank itself. Can a rank send to itself?"
-            f"\n{text}",
+            f"With a single rank the right neighbour is the rank itself. Can a rank send to itself?\n{text}",
             then=(
                 "It cannot, and it need not: nothing has to move.",
                 "If `dist.get_world_size() == 1`, return a copy of `mine`.",

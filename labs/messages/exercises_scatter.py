@@ -79,7 +79,9 @@ def _completed(output, root):
     failure = output.get("failure") if isinstance(output, dict) else None
     if isinstance(failure, dict):
         text = str(failure.get("text", ""))
-        if failure.get("kind") in ("misuse", "error") and "itself" in text or f"rank {root} cannot send to rank {root}" in text:
+        if (
+            failure.get("kind") in ("misuse", "error") and "itself" in text
+        ) or f"rank {root} cannot send to rank {root}" in text:
             raise Wrong(
                 "sends_to_itself",
                 f"Rank {root} tried to send a piece to itself. Does that piece have to travel?\n{text}",
@@ -144,12 +146,14 @@ def _picture(pieces, root, results):
 
     name = {p.tobytes(): f"piece {r}" for r, p in enumerate(pieces)}
     before = [[f"piece {k}" if r == root else "" for k in range(len(pieces))] for r in range(len(pieces))]
-    after = [[name.get(np.asarray(g).astype(pieces.dtype).tobytes(), "empty" if not np.any(g) else "other")] for g in results]
+    after = [
+        [name.get(np.asarray(g).astype(pieces.dtype).tobytes(), "empty" if not np.any(g) else "other")] for g in results
+    ]
     return holdings(before, after, name="Before, and after your scatter")
 
 
 def _achieved(outputs):
-    case, output = outputs[-1]
+    _, output = outputs[-1]
     return [
         ("bytes sent", f"{sum(output['bytes']):,.0f}, the least possible"),
         ("messages", f"{sum(output['messages']):.0f} for 8 ranks"),

@@ -46,13 +46,19 @@ def _verify(case, output):
         raise Wrong(
             "nothing_returned",
             "Rank 1 returned None. Who hands over what it received?",
-            then=("Rank 1 returns the list of tensors, in order.", "`return received` on rank 1; rank 0 returns nothing."),
+            then=(
+                "Rank 1 returns the list of tensors, in order.",
+                "`return received` on rank 1; rank 0 returns nothing.",
+            ),
         )
     if output["results"][0]["changed"]:
         raise Wrong(
             "input_changed",
             "The chunks on rank 0 have changed. May you double them where they lie?",
-            then=("The caller still needs them.", "Write the doubled chunk into another tensor: `torch.mul(chunk, 2, out=buffer)`."),
+            then=(
+                "The caller still needs them.",
+                "Write the doubled chunk into another tensor: `torch.mul(chunk, 2, out=buffer)`.",
+            ),
         )
     same = [np.array_equal(g, w) for g, w in zip(received, want)]
     if len(received) != len(want) or not all(same):
@@ -82,7 +88,9 @@ def _explain(chunks, want, received, same):
             "Both ranks loop over the same chunks.",
             "`for chunk in chunks` on rank 0, and as many receives on rank 1.",
         )
-    if len(want) > 1 and any(np.array_equal(received[i], want[j]) for i in range(len(want)) for j in range(i + 1, len(want))):
+    if len(want) > 1 and any(
+        np.array_equal(received[i], want[j]) for i in range(len(want)) for j in range(i + 1, len(want))
+    ):
         wrong(
             "filled_too_early",
             "Rank 1 got a later chunk in place of an earlier one. When may you fill the buffer again?",

@@ -168,9 +168,7 @@ def _verify_average(case, output):
     if all(same):
         return _verify_bytes(output["bytes"], world_size, values[0].nbytes)
     bad = same.index(False)
-    evidence = (
-        f"\nvalues by rank: {short(values[:, :4])}\nrank {bad}: expected {short(mean[:6])}\nrank {bad}: yours    {short(results[bad])}"
-    )
+    evidence = f"\nvalues by rank: {short(values[:, :4])}\nrank {bad}: expected {short(mean[:6])}\nrank {bad}: yours    {short(results[bad])}"
 
     def matches(expected):
         return all(np.shape(g) == np.shape(e) and np.allclose(g, e) for g, e in zip(got, expected, strict=True))
@@ -192,7 +190,7 @@ def _verify_average(case, output):
             "`all_reduce` adds unless you ask for something else.",
             f"There are {world_size} ranks here, so divide by {world_size}: ask `dist.get_world_size()`.",
         )
-    if matches([v.mean(keepdims=True) for v in values]) or matches([v.mean() for v in values]):
+    if numel and matches([v.mean(keepdims=True) for v in values]) or numel and matches([v.mean() for v in values]):
         wrong(
             "own_values_only",
             "Each rank averaged its own numbers. Over what should you average?",
@@ -266,7 +264,13 @@ def _achieved_average(outputs):
 
 
 average = Exercise(
-    "average", "The average over all ranks", 3, _average_cases, _run_average, _verify_average, achieved=_achieved_average
+    "average",
+    "The average over all ranks",
+    3,
+    _average_cases,
+    _run_average,
+    _verify_average,
+    achieved=_achieved_average,
 )
 
 

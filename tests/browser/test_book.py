@@ -44,7 +44,9 @@ def page(browser, site):
     page.close()
 
 
-@pytest.mark.parametrize("name", ["index", "teaching", "glossary", "search", *(f"lessons/{lesson}" for lesson in LESSONS)])
+@pytest.mark.parametrize(
+    "name", ["index", "teaching", "glossary", "search", *(f"lessons/{lesson}" for lesson in LESSONS)]
+)
 def test_a_page_loads_whole_and_from_here_only(page, site, name):
     page.goto(f"{site}{name}.html", wait_until="networkidle")
     assert page.elsewhere == []

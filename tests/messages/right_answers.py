@@ -2,7 +2,7 @@
 
 RIGHT = {
     "exchange": {
-        "both_asynchronous": '''
+        "both_asynchronous": """
 def exchange(mine, dist):
     import torch
 
@@ -14,8 +14,8 @@ def exchange(mine, dist):
     for request in requests:
         request.wait()
     return theirs
-''',
-        "batched": '''
+""",
+        "batched": """
 def exchange(mine, dist):
     import torch
 
@@ -27,8 +27,8 @@ def exchange(mine, dist):
     for request in dist.batch_isend_irecv(operations):
         request.wait()
     return theirs
-''',
-        "even_ranks_send_first": '''
+""",
+        "even_ranks_send_first": """
 def exchange(mine, dist):
     import torch
 
@@ -43,10 +43,10 @@ def exchange(mine, dist):
         dist.recv(theirs, src=(rank - 1) % size)
         dist.send(mine, dst=(rank + 1) % size)
     return theirs
-''',
+""",
     },
     "scatter": {
-        "one_send_after_the_other": '''
+        "one_send_after_the_other": """
 def scatter(out, pieces, root, dist):
     if dist.get_rank() != root:
         dist.recv(out, src=root)
@@ -56,8 +56,8 @@ def scatter(out, pieces, root, dist):
             out.copy_(piece)
         else:
             dist.send(piece, dst=rank)
-''',
-        "receives_asynchronously": '''
+""",
+        "receives_asynchronously": """
 def scatter(out, pieces, root, dist):
     rank, size = dist.get_rank(), dist.get_world_size()
     requests = []
@@ -68,22 +68,22 @@ def scatter(out, pieces, root, dist):
         out[:] = pieces[rank]
     for request in requests:
         request.wait()
-''',
+""",
     },
     "collectives": {
-        "a_list": '''
+        "a_list": """
 def collectives():
     return ["all_gather", "reduce", "scatter", "all_to_all", "broadcast", "reduce_scatter", "gather", "all_reduce"]
-''',
-        "spelt_with_hyphens": '''
+""",
+        "spelt_with_hyphens": """
 def collectives():
     return dict(
         A="all-gather", B="Reduce", C="scatter", D="all-to-all", E="broadcast", F="reduce-scatter", G="gather", H="all-reduce"
     )
-''',
+""",
     },
     "stream": {
-        "a_new_tensor_each": '''
+        "a_new_tensor_each": """
 def stream(chunks, dist):
     import torch
 
@@ -95,8 +95,8 @@ def stream(chunks, dist):
     doubled = [2 * chunk for chunk in chunks]
     for request in [dist.isend(chunk, dst=1) for chunk in doubled]:
         request.wait()
-''',
-        "two_buffers_in_turn": '''
+""",
+        "two_buffers_in_turn": """
 def stream(chunks, dist):
     import torch
 
@@ -113,10 +113,10 @@ def stream(chunks, dist):
         requests.append(dist.isend(buffers[k % 2], dst=1))
     for request in requests[-2:]:
         request.wait()
-''',
+""",
     },
     "mean_loss": {
-        "two_reductions": '''
+        "two_reductions": """
 def mean_loss(losses, dist):
     import torch
 
@@ -124,8 +124,8 @@ def mean_loss(losses, dist):
     dist.all_reduce(total)
     dist.all_reduce(count)
     return total.item() / max(count.item(), 1)
-''',
-        "gather_sums_and_counts": '''
+""",
+        "gather_sums_and_counts": """
 def mean_loss(losses, dist):
     import torch
 
@@ -134,6 +134,6 @@ def mean_loss(losses, dist):
     dist.all_gather(pairs, mine)
     total, count = torch.stack(pairs).sum(0)
     return total / count if count else torch.zeros(())
-''',
+""",
     },
 }

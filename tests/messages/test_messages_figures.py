@@ -21,7 +21,9 @@ def test_the_gallery_has_all_eight():
     assert all(f"Picture {letter}." in html for letter in SHOWN)
 
 
-@pytest.mark.parametrize("message_bytes, eager_bytes, through", [(8, 0, False), (64, 64, True), (65, 64, False), (8, 512, True)])
+@pytest.mark.parametrize(
+    "message_bytes, eager_bytes, through", [(8, 0, False), (64, 64, True), (65, 64, False), (8, 512, True)]
+)
 def test_two_that_both_send_first_get_through_only_when_buffered(message_bytes, eager_bytes, through):
     alt = figures.both_send_first(message_bytes, eager_bytes).alt
     assert ("Deadlock" in alt) != through

@@ -1,6 +1,6 @@
 """Misconceptions about messages and collectives, as learners write them; each draws its own hint."""
 
-EXCHANGE = '''
+EXCHANGE = """
 def exchange(mine, dist):
     import torch
 
@@ -9,14 +9,14 @@ def exchange(mine, dist):
     theirs = torch.empty_like(mine)
     if size == 1:
         return mine.clone()
-'''
+"""
 
-SCATTER = '''
+SCATTER = """
 def scatter(out, pieces, root, dist):
     import torch
 
     rank, size = dist.get_rank(), dist.get_world_size()
-'''
+"""
 
 NAMES = {
     "A": "all_gather",
@@ -34,7 +34,7 @@ def _names(**changed):
     return f"def collectives():\n    return {NAMES | changed!r}\n"
 
 
-STREAM = '''
+STREAM = """
 def stream(chunks, dist):
     import torch
 
@@ -43,18 +43,20 @@ def stream(chunks, dist):
         for tensor in received:
             dist.recv(tensor, src=0)
         return received
-'''
+"""
 
-MEAN = '''
+MEAN = """
 def mean_loss(losses, dist):
     import torch
 
-'''
+"""
 
 WRONG = {
     "exchange": {
-        "all_send_first": EXCHANGE + "    dist.send(mine, dst=right)\n    dist.recv(theirs, src=left)\n    return theirs\n",
-        "all_receive_first": EXCHANGE + "    dist.recv(theirs, src=left)\n    dist.send(mine, dst=right)\n    return theirs\n",
+        "all_send_first": EXCHANGE
+        + "    dist.send(mine, dst=right)\n    dist.recv(theirs, src=left)\n    return theirs\n",
+        "all_receive_first": EXCHANGE
+        + "    dist.recv(theirs, src=left)\n    dist.send(mine, dst=right)\n    return theirs\n",
         "wrong_direction": EXCHANGE
         + "    request = dist.isend(mine, dst=left)\n    dist.recv(theirs, src=right)\n    request.wait()\n    return theirs\n",
         "own_values": EXCHANGE
@@ -121,7 +123,7 @@ WRONG = {
         + "        requests.append(dist.isend(buffer, dst=1))\n    for request in requests:\n        request.wait()\n",
         "not_doubled": STREAM + "    for chunk in chunks:\n        dist.send(chunk, dst=1)\n",
         "input_changed": STREAM + "    for chunk in chunks:\n        chunk *= 2\n        dist.send(chunk, dst=1)\n",
-        "one_big_message": '''
+        "one_big_message": """
 def stream(chunks, dist):
     import torch
 
@@ -133,7 +135,7 @@ def stream(chunks, dist):
         return list(received)
     if chunks:
         dist.send(2 * torch.stack(chunks), dst=1)
-''',
+""",
         "nothing_returned": STREAM.replace("        return received\n", "        return\n")
         + "    for chunk in chunks:\n        dist.send(2 * chunk, dst=1)\n",
     },
@@ -147,7 +149,8 @@ def stream(chunks, dist):
         "nothing_to_average": MEAN
         + "    total = torch.tensor([losses.sum().item(), float(len(losses))])\n    dist.all_reduce(total)\n"
         + "    return (total[0] / total[1]).item()\n",
-        "not_divided": MEAN + "    total = losses.sum().reshape(1)\n    dist.all_reduce(total)\n    return total.item()\n",
+        "not_divided": MEAN
+        + "    total = losses.sum().reshape(1)\n    dist.all_reduce(total)\n    return total.item()\n",
         "divided_by_ranks": MEAN
         + "    total = losses.sum().reshape(1)\n    dist.all_reduce(total)\n    return (total / dist.get_world_size()).item()\n",
         "different_calls": MEAN

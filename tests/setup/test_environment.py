@@ -77,7 +77,14 @@ def test_the_repository_names_no_registry_and_no_machine():
     """Registry hosts and paths of one machine would break for everybody else."""
     files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.split(b"\0")
     # assembled here so that this file does not find itself
-    patterns = ["pypi" + r"\.org", "registry" + r"\.npmjs", "files\\." + "pythonhosted", "/opt/" + "wheels", "/work/" + "main", "/work/" + "shared"]
+    patterns = [
+        "pypi" + r"\.org",
+        "registry" + r"\.npmjs",
+        "files\\." + "pythonhosted",
+        "/opt/" + "wheels",
+        "/work/" + "main",
+        "/work/" + "shared",
+    ]
     bad = []
     for name in filter(None, files):
         path = ROOT / name.decode()

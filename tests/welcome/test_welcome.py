@@ -38,7 +38,9 @@ def test_the_first_exercise_is_solved_by_one_changed_line():
     """What `python -m labs publish` leaves of the answer cell, with its stub replaced."""
     path = HERE.parents[1] / "notebooks" / "00_welcome.ipynb"
     cells = json.loads(path.read_text())["cells"]
-    published = next("".join(c["source"]) for c in cells if c["metadata"].get("nbgrader", {}).get("grade_id") == "square")
+    published = next(
+        "".join(c["source"]) for c in cells if c["metadata"].get("nbgrader", {}).get("grade_id") == "square"
+    )
     lines = published.split("\n")
     stubs = [k for k, line in enumerate(lines) if "NotImplementedError" in line]
     assert len(stubs) == 1
