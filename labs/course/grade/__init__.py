@@ -7,6 +7,7 @@ module        idea
 `library`     the copy of `labs` that a learner's code may see: no exercises, no answers
 `jail`        namespaces, limits, an own user; or, where that is not allowed, a plain child process
 `warm`        a server that has imported PyTorch once and forks a kernel for each notebook
+`sandbox`     where kernels come from
 `kernel`      one kernel, seen from the trusted side
 `notebook`    reading notebooks nobody vouches for, and the plan of what runs
 `remote`      calling an answer, inside the sandbox

@@ -39,7 +39,7 @@ def main(args):
         could be graded; 130 when interrupted.
     """
     # Here and not above: other verbs describe this one's arguments and shall not wait for zmq.
-    from labs.course.grade import kernel, report
+    from labs.course.grade import report, sandbox
     from labs.course.grade.course import Course
     from labs.course.grade.grade import grade_many
     from labs.course.grade.verdict import Limits
@@ -53,7 +53,7 @@ def main(args):
         limits = Limits(cell=args.timeout / 2, exercise=args.timeout, total=10 * args.timeout)
         results = []
         isolate = True if args.require_isolation else None
-        with kernel.sandbox((course.package,), course.hidden, isolate) as box:
+        with sandbox.sandbox((course.package,), course.hidden, isolate) as box:
             with contextlib.closing(grade_many(paths, course, secret, box, limits=limits, jobs=args.jobs)) as coming:
                 for result in coming:
                     results.append(result)

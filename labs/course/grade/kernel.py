@@ -1,4 +1,4 @@
-"""Kernels in jails, seen from the trusted side: `Sandbox` makes them, `Kernel.execute` runs code or is lost.
+"""One kernel in a jail, seen from the trusted side: `execute` runs code, or the kernel is lost.
 
 Only the shell channel is opened. What a cell prints is published to nobody, so a flood of it costs us nothing.
 """
@@ -8,194 +8,22 @@ import json
 import os
 import select
 import shutil
-import site
 import socket
-import subprocess
-import sys
 import tempfile
 import time
-from dataclasses import dataclass
-from pathlib import Path
 
 import zmq
 from jupyter_client.blocking import BlockingKernelClient
 
-from labs.course.grade import jail, library
-from labs.course.grade.fault import NoSandbox
+from labs.course.grade import jail
 from labs.kit.exercise import Gone
 
-MB = 1 << 20
-MEMORY = 4096 * MB
-"""Most memory of one jail (bytes); also the address space of one process in it. A kernel with PyTorch maps 0.6 GB."""
-LIMITS = {"AS": MEMORY, "CPU": 900, "FSIZE": 64 * MB, "NPROC": 64, "NOFILE": 512, "CORE": 0}
-PROCESSES, DISK = 200, 512 * MB
-SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/fonts", "/etc/alternatives")
-FIRST_UID, UIDS = 61000, 4000
-"""As root, jails run as users from here on, a user each; two graders at the same time take different ones."""
+LARGEST_MESSAGE = 40 << 20
+"""Bytes; a longer one ends the connection before it is read."""
 
 
 class KernelLost(Gone):
     """The kernel died, hung or spoke nonsense. It is gone by the time this is raised."""
-
-
-@dataclass(frozen=True)
-class Sandbox:
-    """Where kernels come from.
-
-    Attributes
-    ----------
-    address : str
-        Socket of the warm server.
-    library : str
-        Folder with the sandbox's copy of the course.
-    isolate : bool
-        Whether kernels run in namespaces of their own.
-    isolation : str
-        The same in words, for the result.
-    hide : tuple of str
-        Folders that must not be seen inside, whatever else is shown.
-    own_user : bool
-        Whether, started by root, a kernel runs as a user without rights.
-    first_uid : int
-        The number of that user; those that follow are for kernels that run at the same time.
-    """
-
-    address: str
-    library: str
-    isolate: bool
-    isolation: str
-    hide: tuple = ()
-    own_user: bool = True
-    first_uid: int = FIRST_UID
-
-    def connect(self):
-        """Return a new connection to the warm server, for one kernel."""
-        s = socket.socket(socket.AF_UNIX)
-        try:
-            s.connect(self.address)
-        except OSError:
-            s.close()
-            raise KernelLost("the server that starts kernels has gone") from None
-        return s
-
-    def spec(self, slot=0):
-        """Everything that a jail needs to know, as plain data (see `jail.enter`)."""
-        packages = [path for path in dict.fromkeys([*sys.path, *site.getsitepackages()]) if _holds_packages(path)]
-        system = [path for path in SYSTEM if os.path.exists(path)]
-        base = Path(os.path.realpath(sys.executable)).parent.parent
-        bytecode = os.environ.get("PYTHONPYCACHEPREFIX")
-        shown = dict.fromkeys([*system, sys.prefix, str(base), sys.base_prefix, *packages, self.library])
-        if bytecode and os.path.isdir(bytecode):
-            shown[bytecode] = None
-        read_only = [path for path in shown if path != "/"]
-        limits = dict(LIMITS) if jail.process_limit_is_ours() else {k: v for k, v in LIMITS.items() if k != "NPROC"}
-        return {
-            "isolate": self.isolate,
-            "uid": self.first_uid + slot if self.own_user else 0,
-            "read_only": read_only,
-            "covers": self._covers(read_only),
-            "files": {},
-            "env": environment(self.library),
-            "limits": limits,
-            "disk": DISK,
-            "memory": MEMORY,
-            "processes": PROCESSES,
-        }
-
-    def _covers(self, read_only):
-        covers = {}
-        for folder in self.hide:
-            if any(_inside(folder, shown) for shown in read_only) and folder not in read_only:
-                covers[folder] = None
-        installed = str(library.package_folder("labs"))  # not an editable installation: it lies among the packages
-        if any(_inside(installed, shown) for shown in read_only) and not any(_inside(installed, c) for c in covers):
-            covers[installed] = self.library + "/labs"
-        return covers
-
-
-def environment(folder):
-    """Environment of the warm server and of every kernel: nothing of ours but the paths of Python."""
-    packages = [path for path in sys.path if _holds_packages(path)]
-    env = {
-        "PATH": f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "MPLBACKEND": "agg",
-        "PYTHONPATH": os.pathsep.join([folder, *packages]), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1",
-        "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
-        # Verdicts rest on virtual ranks; real ones need processes and sockets that are not to be had inside.
-        "LABS_REAL_RANKS": "off",
-    }  # fmt: skip
-    return env | {k: os.environ[k] for k in ("PYTHONPYCACHEPREFIX",) if k in os.environ}
-
-
-@contextlib.contextmanager
-def sandbox(packages=("labs",), hide=(), isolate=None):
-    """Start a warm server; a context manager that yields a `Sandbox`.
-
-    Parameters
-    ----------
-    packages : sequence of str
-        Packages whose sub-packages are lessons.
-    hide : sequence of path-like
-        Folders that must not be seen inside.
-    isolate : bool, optional
-        False runs answers as plain child processes. By default namespaces are used where the system allows them, and
-        `Sandbox.isolation` says in words when it does not.
-
-    Raises
-    ------
-    NoSandbox
-        When no kernel starts, with the reason.
-    """
-    folder = tempfile.mkdtemp(prefix="labs-grade-")
-    os.chmod(folder, 0o755)
-    process = None
-    try:
-        (inside := Path(folder, "library")).mkdir()
-        library.build(inside, packages)
-        with socket.socket(socket.AF_UNIX) as server:
-            server.bind(folder + "/warm")
-            os.chmod(folder + "/warm", 0o600)
-            server.listen(16)
-            process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "labs_sandbox.warm", str(server.fileno())],
-                pass_fds=[server.fileno()], cwd="/", stdin=subprocess.DEVNULL, env=environment(str(inside)),
-            )  # fmt: skip
-        hidden = tuple(str(Path(path).resolve()) for path in hide)
-        yield _choose(folder + "/warm", str(inside), hidden, isolate)
-    finally:
-        if process:
-            process.kill()
-            process.wait()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _choose(address, inside, hide, isolate):
-    """Try the better sandbox first; say why when it is not to be had."""
-    reasons, first_uid = [], FIRST_UID + os.getpid() % UIDS
-    if isolate is None or isolate:
-        if jail.LINUX:
-            try:
-                Kernel(found := Sandbox(address, inside, True, "isolated", hide, first_uid=first_uid)).kill()
-                return found
-            except KernelLost as error:
-                reasons.append(str(error))
-        else:
-            reasons.append(f"namespaces exist only on Linux, and this is {sys.platform}")
-        if isolate:
-            raise NoSandbox(f"The sandbox cannot be built: {reasons[-1]}")
-    else:
-        reasons.append("this was asked for")
-    text = f"not isolated: {reasons[-1]}. The answers ran as a plain child process with limits on time and memory"
-    text += "{}; they could read files of this machine and use its network."
-    choices = [(True, "")]
-    if os.geteuid() == 0:
-        choices.append((False, ", and as root, since no other user may read this Python"))
-    for own_user, more in choices:
-        try:
-            Kernel(found := Sandbox(address, inside, False, text.format(more), hide, own_user, first_uid)).kill()
-            return found
-        except KernelLost as error:
-            why = str(error)
-    raise NoSandbox(f"No kernel can be started here: {why}")
 
 
 class Kernel:
@@ -203,7 +31,7 @@ class Kernel:
 
     Parameters
     ----------
-    sandbox : Sandbox
+    sandbox : labs.course.grade.sandbox.Sandbox
     slot : int
         Number of the jail among those that run at the same time.
     start_timeout : float
@@ -268,7 +96,7 @@ class Kernel:
                 if time.monotonic() > self.deadline:
                     raise KernelLost(f"the kernel did not start in time ({error.strerror})") from None
         context = zmq.Context()
-        context.setsockopt(zmq.MAXMSGSIZE, 40 * MB)
+        context.setsockopt(zmq.MAXMSGSIZE, LARGEST_MESSAGE)
         context.setsockopt(zmq.LINGER, 0)
         self.client = BlockingKernelClient(context=context)
         self.client.load_connection_info(info | {"ip": path})
@@ -356,11 +184,3 @@ class Kernel:
 
     def __exit__(self, *_):
         self.kill()
-
-
-def _holds_packages(path):
-    return os.path.basename(path) in ("site-packages", "dist-packages") and os.path.isdir(path)
-
-
-def _inside(path, folder):
-    return path == folder or path.startswith(folder.rstrip("/") + "/")

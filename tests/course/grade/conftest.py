@@ -18,7 +18,7 @@ if FIXTURES not in sys.path:
 from labs.course.grade import library  # noqa: E402
 from labs.course.grade.course import Course  # noqa: E402
 from labs.course.grade.grade import grade_notebook  # noqa: E402
-from labs.course.grade.kernel import sandbox  # noqa: E402
+from labs.course.grade.sandbox import sandbox  # noqa: E402
 from labs.course.grade.verdict import Limits  # noqa: E402
 
 SECRET = b"only the grader knows this"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tiny_course.notebooks import STUBS, learner
 
-from labs.course.grade import command, kernel, report
+from labs.course.grade import command, report, sandbox
 from labs.course.grade.course import Course
 from labs.course.grade.fault import CourseError
 from labs.course.grade.marks import Mark, Result
@@ -82,7 +82,7 @@ def test_the_command_grades_a_folder_and_writes_files(course, box, tmp_path, mon
 
 def test_missing_points_can_fail_a_build(course, box, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(Course, "here", classmethod(lambda cls, source=None: course))
-    monkeypatch.setattr(kernel, "sandbox", lambda *args: _made(box))
+    monkeypatch.setattr(sandbox, "sandbox", lambda *args: _made(box))
     (tmp_path / "secret").write_bytes(b"0123456789abcdef")
     path = tmp_path / "03_merging.ipynb"
     for answers, code in (({}, 0), ({"patience": STUBS["patience"]}, 1)):

@@ -7,7 +7,7 @@ import pytest
 from tiny_course import notebooks
 from tiny_course.notebooks import ANSWERS, POINTS, STUBS, learner
 
-from labs.course.grade import kernel
+from labs.course.grade import sandbox
 from labs.course.grade.fault import NoSandbox
 from labs.course.grade.grade import grade_many, grade_notebook
 from labs.course.grade.notebook import Cell
@@ -141,7 +141,7 @@ def test_not_isolated_is_said_and_grades_the_same(course, open_box, tmp_path):
 
 def test_isolation_can_be_insisted_on(open_box):
     with pytest.raises(NoSandbox, match="no namespaces in this test"):
-        kernel._choose(open_box.address, open_box.library, (), True)
+        sandbox._choose(open_box.address, open_box.library, (), True)
 
 
 def test_source_of_the_fixture_is_a_course(course):

@@ -14,7 +14,7 @@ import pytest
 from tiny_course.notebooks import learner, source
 
 import labs
-from labs.course.grade import grade, kernel, library, notebook
+from labs.course.grade import grade, library, notebook, sandbox
 from labs.course.grade.grade import grade_many
 from labs.course.grade.kernel import Kernel, KernelLost
 from labs.course.grade.verdict import Limits, _TooLong, alarm, tidy
@@ -52,7 +52,7 @@ def test_stub_does_nothing_with_whatever_is_asked():
 
 # ---- what a jail shows -----------------------------------------------------------------------------------------------
 def test_a_checkout_below_a_shown_folder_is_covered_but_its_python_is_not():
-    box = kernel.Sandbox("", "/library", True, "isolated", ("/usr/src/course", "/usr/src/course/tests", "/srv/course"))
+    box = sandbox.Sandbox("", "/library", True, "isolated", ("/usr/src/course", "/usr/src/course/tests", "/srv/course"))
     shown = ["/usr", "/usr/src/course/.venv", "/library"]
     covers = box._covers(shown)
     assert covers["/usr/src/course"] is None
@@ -62,7 +62,7 @@ def test_a_checkout_below_a_shown_folder_is_covered_but_its_python_is_not():
 def test_an_installed_course_is_replaced_by_its_copy(monkeypatch):
     installed = "/usr/lib/python3/site-packages/labs"
     monkeypatch.setattr(library, "package_folder", lambda name: Path(installed))
-    box = kernel.Sandbox("", "/library", True, "isolated")
+    box = sandbox.Sandbox("", "/library", True, "isolated")
     assert box._covers(["/usr", "/library"]) == {installed: "/library/labs"}
 
 
