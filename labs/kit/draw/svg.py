@@ -77,6 +77,8 @@ def _write(node) -> str:
             continue
         if key == "style":
             value = _style(value)
+        elif value in _PAGE:  # a page's colour is a CSS variable, which only a style may hold
+            key, value = "style", f"{key}:{_PAGE[value]}"
         elif key == "d":
             value = relative(value)
         elif key != "id" and not key.startswith("href"):

@@ -57,7 +57,8 @@ def number(value: float, digits: int = 3) -> str:
     rounded = float(f"{value:.{digits}g}")
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
     text = f"{rounded:.{min(decimals, 20)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
 
 
 def quantity(value: float, unit: str, digits: int = 3) -> str:

@@ -1,6 +1,7 @@
 """Each picture says in words, and shows, what its data say; the numbers are computed here once more."""
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -239,7 +240,7 @@ def test_curves_that_cannot_be_drawn_are_explained():
 
 def test_labels_at_line_ends_never_overlap():
     spots = spread([5.0, 5.5, 6.0, 90.0], 13.0, 2.0, 100.0)
-    assert all(b - a >= 13 - 1e-9 for a, b in zip(spots, spots[1:])) and spots[0] >= 2 and spots[-1] <= 100
+    assert all(b - a >= 13 - 1e-9 for a, b in pairwise(spots)) and spots[0] >= 2 and spots[-1] <= 100
     assert spread([10.0, 50.0], 13.0, 0.0, 100.0) == [10.0, 50.0]
 
 
