@@ -128,25 +128,30 @@ def wall_seconds(work: Callable[[], object]) -> float:
 
 
 def alternate(
-    contenders: Sequence[Callable[[], object]], runs: int, clock: Callable[[Callable[[], object]], float]
+    contenders: Sequence[Callable[[], object]],
+    runs: int,
+    clock: Callable[[Callable[[], object]], float],
+    warm_up: bool = True,
 ) -> list[Series]:
     """Measure several things by turns, so that a change of the machine's load meets all of them.
 
     Parameters
     ----------
     contenders : sequence of callable
-        What to measure. Each runs once more before, unmeasured, to warm up.
+        What to measure.
     runs : int
         Measurements of each, from 1.
     clock : callable
         `cpu_seconds` or `wall_seconds`.
+    warm_up : bool
+        Whether each runs once before, unmeasured.
 
     Returns
     -------
     list of Series
         One for each contender. Every other turn goes backwards (A B, B A, A B, ...), which cancels a steady drift.
     """
-    for contender in contenders:
+    for contender in contenders if warm_up else ():
         contender()
     taken: list[list[float]] = [[] for _ in contenders]
     for turn in range(runs):

@@ -6,19 +6,17 @@ import torch
 def ring_all_reduce(tensor, dist):
     """Sum `tensor` over all ranks, in place: a reduce-scatter and an all-gather around the ring.
 
-    The tensor is flat; chunks may differ in length by one number, when its length is no multiple of the world size.
+    The tensor is flat and its length a multiple of the world size, which keeps the program down to its messages.
     """
     rank, size = dist.get_rank(), dist.get_world_size()
     right, left = (rank + 1) % size, (rank - 1) % size
-    chunks = tensor.tensor_split(size)
+    chunks = tensor.view(size, -1).unbind()
     incoming = torch.empty_like(chunks[0])
     for step in range(size - 1):
-        chunk = chunks[(rank - step - 1) % size]
-        landing = incoming[: chunk.numel()]
         sending = dist.isend(chunks[(rank - step) % size], dst=right)
-        dist.recv(landing, src=left)
+        dist.recv(incoming, src=left)
         sending.wait()
-        chunk += landing
+        chunks[(rank - step - 1) % size].add_(incoming)
     for step in range(size - 1):
         sending = dist.isend(chunks[(rank + 1 - step) % size], dst=right)
         dist.recv(chunks[(rank - step) % size], src=left)

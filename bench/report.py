@@ -30,12 +30,13 @@ def write(path: Path, record: dict) -> None:
 
 def _cells(row: Row) -> tuple[str, ...]:
     ratio = row.ratio
+    pairs = "once" if ratio and len(ratio.values) == 1 else ratio and f"{ratio.low:.2f} to {ratio.high:.2f}"
     return (
         row.what,
         _series(row.ours, row.unit),
         row.peer or "",
         _series(row.theirs, row.unit) if row.theirs else "",
-        f"{ratio.median:.2f} ({ratio.low:.2f} to {ratio.high:.2f}, {len(ratio.values)} pairs)" if ratio else "",
+        f"{ratio.median:.2f} ({pairs})" if ratio else "",
         _aim(row),
     )
 
@@ -44,9 +45,10 @@ def _series(series: Series, unit: str) -> str:
     scale, shown = (1e3, unit.replace("s", "ms", 1)) if unit.startswith("s") and series.median < 0.1 else (1.0, unit)
     values = [scale * value for value in (series.low, series.median, series.high)]
     digits = 0 if unit == "MB" else 2
+    runs = f"{len(series.values)} runs, spread {series.spread:.0%}"
     if len(series.values) == 1:
         return f"{values[1]:.{digits}f} {shown}, once"
-    return " / ".join(f"{value:.{digits}f}" for value in values) + f" {shown}, spread {series.spread:.0%}"
+    return " / ".join(f"{value:.{digits}f}" for value in values) + f" {shown} ({runs})"
 
 
 def _aim(row: Row) -> str:

@@ -17,15 +17,13 @@ def ring_program(tensor, dist):
     """The ring of `bench.programs`, as SimPy wants it: a generator that yields whatever it waits for."""
     rank, size = dist.rank, dist.size
     right, left = (rank + 1) % size, (rank - 1) % size
-    chunks = tensor.tensor_split(size)
+    chunks = tensor.view(size, -1).unbind()
     incoming = torch.empty_like(chunks[0])
     for step in range(size - 1):
-        chunk = chunks[(rank - step - 1) % size]
-        landing = incoming[: chunk.numel()]
         sending = dist.isend(chunks[(rank - step) % size], right)
-        yield dist.irecv(landing, left)
+        yield dist.irecv(incoming, left)
         yield sending
-        chunk += landing
+        chunks[(rank - step - 1) % size].add_(incoming)
     for step in range(size - 1):
         sending = dist.isend(chunks[(rank + 1 - step) % size], right)
         yield dist.irecv(chunks[(rank - step) % size], left)

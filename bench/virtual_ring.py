@@ -23,8 +23,24 @@ LATENCY, BANDWIDTH = 5e-6, 50e9
 
 
 def rows(quick: bool) -> list[Row]:
-    """Measure: 256 ranks five times, or 32 ranks twice when `quick`."""
-    size, runs = (32, 2) if quick else (256, 5)
+    """Measure: 256 ranks three times, or 32 ranks twice when `quick`."""
+    for contender in contenders(16):  # warm up on a small ring
+        contender()
+    size, runs = (32, 2) if quick else (256, 3)
+    traced, untraced, usual, lean, lean_quiet = alternate(contenders(size), runs, cpu_seconds, warm_up=False)
+    ours, ours_untraced = f"{size} ranks, with trace", f"{size} ranks, trace=False"
+    unit = "s CPU"
+    return [
+        Row(ours, traced, unit, "SimPy, usual", usual, aim=None if quick else 4.0),
+        Row(ours, traced, unit, "SimPy, lean", lean),
+        Row(ours, traced, unit, "SimPy, lean, collector quiet", lean_quiet),
+        Row(ours_untraced, untraced, unit, "SimPy, usual", usual),
+        Row(ours_untraced, untraced, unit, "SimPy, lean", lean),
+    ]
+
+
+def contenders(size: int) -> list:
+    """One ring of `size` ranks: virtual with and without trace; SimPy usual, lean, lean with a quiet collector."""
     topology = uniform(size, latency=LATENCY, bandwidth=BANDWIDTH)
     expected = costs.ring_all_reduce(size, 16 * size, LATENCY, BANDWIDTH)  # four numbers of four bytes a chunk
 
@@ -50,19 +66,8 @@ def rows(quick: bool) -> list[Row]:
 
         return go
 
-    usual, lean = on_simpy(simpy_ring.Idiomatic), on_simpy(simpy_ring.Lean)
-    contenders = [virtual(True), virtual(False), usual, lean, quiet(usual), quiet(lean)]
-    traced, untraced, *peers = alternate(contenders, runs, cpu_seconds)
-    names = ("SimPy, usual", "SimPy, lean", "SimPy, usual, collector quiet", "SimPy, lean, collector quiet")
-    unit = "s CPU"
-    return [
-        Row(f"{size} ranks, with trace", traced, unit, names[0], peers[0], aim=None if quick else 4.0),
-        Row(f"{size} ranks, with trace", traced, unit, names[1], peers[1]),
-        Row(f"{size} ranks, with trace", traced, unit, names[2], peers[2]),
-        Row(f"{size} ranks, with trace", traced, unit, names[3], peers[3]),
-        Row(f"{size} ranks, trace=False", untraced, unit, names[0], peers[0]),
-        Row(f"{size} ranks, trace=False", untraced, unit, names[1], peers[1]),
-    ]
+    lean = on_simpy(simpy_ring.Lean)
+    return [virtual(True), virtual(False), on_simpy(simpy_ring.Idiomatic), lean, quiet(lean)]
 
 
 def quiet(work):

@@ -37,6 +37,9 @@ def test_contenders_take_turns_and_every_other_turn_goes_backwards():
     first, second = measure.alternate([lambda: order.append("A"), lambda: order.append("B")], 3, clock)
     assert "".join(order) == "AB" + "AB" + "BA" + "AB", "one unmeasured turn, then three"
     assert (first.values, second.values) == ((3.0, 6.0, 7.0), (4.0, 5.0, 8.0))
+    order.clear()
+    measure.alternate([lambda: order.append("A")], 2, clock, warm_up=False)
+    assert len(order) == 2
 
 
 def test_cpu_time_leaves_out_waiting_and_wall_time_does_not():
@@ -55,8 +58,8 @@ def test_the_table_shows_medians_ranges_and_missed_aims():
     ]
     head, rule, ring, tree, memory = report.table(rows).splitlines()
     assert head.split()[:2] == ["what", "ours"] and set(rule) == {"-"}
-    assert "1.00 / 2.00 / 4.00 s CPU, spread 150%" in ring
-    assert "4.00 (2.00 to 5.00, 3 pairs)" in ring and ring.endswith(">= 5: MISSED")
+    assert "1.00 / 2.00 / 4.00 s CPU (3 runs, spread 150%)" in ring
+    assert "4.00 (2.00 to 5.00)" in ring and ring.endswith(">= 5: MISSED")
     assert "1.00 / 2.00 / 3.00 ms" in tree
     assert "512 MB, once" in memory and memory.endswith("< 2000 MB: met")
 

@@ -15,11 +15,3 @@ def test_simpy_ring_sums_and_takes_the_closed_form(writing, size, numel):
     results, seconds = simpy_ring.run(writing, tensors, 5e-6, 50e9)
     assert all(torch.equal(result, expected) for result in results)
     assert seconds == pytest.approx(costs.ring_all_reduce(size, 8 * numel, 5e-6, 50e9), rel=1e-9, abs=1e-18)
-
-
-@pytest.mark.parametrize("writing", [simpy_ring.Idiomatic, simpy_ring.Lean])
-def test_simpy_ring_with_uneven_chunks_waits_for_the_longest(writing):
-    tensors = [torch.full((7,), float(rank)) for rank in range(3)]
-    results, seconds = simpy_ring.run(writing, tensors, 0.0, 4.0)
-    assert all((result == 3.0).all() for result in results)
-    assert 4 * 2 <= seconds <= 4 * 3, "four rounds of two or three numbers of four bytes at 4 B/s"
