@@ -45,9 +45,7 @@ def ring_or_tree_picture(world_size, latency_us, bandwidth_GBps):
         "binomial tree": costs.tree_all_reduce,
         "double tree": costs.double_tree_all_reduce,
     }
-    lines = {
-        name: (sizes, [time(world_size, size, *network) for size in sizes]) for name, time in algorithms.items()
-    }
+    lines = {name: (sizes, [time(world_size, size, *network) for size in sizes]) for name, time in algorithms.items()}
     cross = costs.ring_tree_crossover(world_size, *network)
     marks = [(cross, "ring beats binomial tree from here")] if cross >= sizes[0] else []
     return curves(

@@ -2,21 +2,22 @@
 
 from labs.all_reduce import (
     exercises_chunks,
-    exercises_costs,
+    exercises_crossover,
     exercises_gather,
     exercises_hierarchy,
     exercises_quiz,
     exercises_ring,
     exercises_tree,
+    exercises_two_paths,
 )
 
 chunk_bounds = exercises_chunks.chunk_bounds
 reduce_scatter = exercises_ring.reduce_scatter
 all_gather = exercises_gather.all_gather
-crossover = exercises_costs.crossover
+crossover = exercises_crossover.crossover
 
 tree = exercises_tree.tree
-two_paths = exercises_costs.two_paths
+two_paths = exercises_two_paths.two_paths
 hierarchical = exercises_hierarchy.hierarchical
 
 doubled_ranks = exercises_quiz.doubled_ranks

@@ -6,8 +6,9 @@ import numpy as np
 
 from labs.all_reduce.exercises_chunks import usual_bounds
 from labs.all_reduce.exercises_failures import explain_failure
-from labs.all_reduce.exercises_ring import direction, numbers, schedule, where
-from labs.all_reduce.exercises_run import in_place, inputs, no_library, picture, ran, ring_budgets, tensors
+from labs.all_reduce.exercises_ring import direction
+from labs.all_reduce.exercises_run import RING_STEP, in_place, inputs, no_library, ran, ring_budgets
+from labs.all_reduce.exercises_words import numbers, picture, schedule, tensors, where
 from labs.all_reduce.watched import run
 from labs.kit.exercise import Case, Exercise, Wrong
 
@@ -53,7 +54,7 @@ def verify(case, output):
     bounds = usual_bounds(values.shape[1], len(values))
     finished = np.concatenate([values[rank, first:end] for rank, (first, end) in enumerate(bounds)])
     run = ran(case, output, total=finished)
-    no_library(run, "all-gather")
+    no_library(run, "all-gather", RING_STEP)
     wrong = [
         (rank, chunk)
         for rank in range(run.size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from labs.all_reduce.exercises_ring import digits
-from labs.all_reduce.exercises_run import amount, tensors
+from labs.all_reduce.exercises_words import amount, tensors
 from labs.kit.exercise import Case, Exercise, Wrong, completed
 
 HOLDS_ANSWERS = True  # the sandbox of the grader gets a stub of this module
@@ -100,7 +100,9 @@ def _explain(nodes, gpus, before, after, total, shown):
         return Wrong(
             "not_gathered",
             f"Each rank has the full sum of its own piece and nothing else. Which step brings the pieces together?\n{shown}",
-            then=("An all-gather inside the node: as in your ring, the third step undoes the scattering of the first.",),
+            then=(
+                "An all-gather inside the node: as in your ring, the third step undoes the scattering of the first.",
+            ),
         )
     if np.array_equal(after, before.astype(after.dtype)):
         return Wrong(
@@ -149,7 +151,11 @@ def _budget(nodes, gpus, after, output):
                 "Only that piece has to cross: all_reduce(piece, group=ranks of equal place).",
             ),
         )
-    if len(busy) == nodes and len({rank % gpus for rank in busy}) == 1 and max(out) >= 2 * (nodes - 1) * nbytes // nodes:
+    if (
+        len(busy) == nodes
+        and len({rank % gpus for rank in busy}) == 1
+        and max(out) >= 2 * (nodes - 1) * nbytes // nodes
+    ):
         if _through_leaders(output, gpus, busy):
             raise Wrong(
                 "leaders",

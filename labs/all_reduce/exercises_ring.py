@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from labs.all_reduce.exercises_failures import explain_failure
-from labs.all_reduce.exercises_run import in_place, inputs, no_library, number, picture, ran, ring_budgets, tensors
+from labs.all_reduce.exercises_run import RING_STEP, in_place, inputs, no_library, ran, ring_budgets
+from labs.all_reduce.exercises_words import numbers, picture, schedule, span, tensors, where
 from labs.all_reduce.watched import run
 from labs.kit.exercise import Case, Exercise, Wrong
 
@@ -47,7 +48,7 @@ def cases(seed):
 def verify(case, output):
     explain_failure(case, output)
     run = ran(case, output)
-    no_library(run, "reduce-scatter")
+    no_library(run, "reduce-scatter", RING_STEP)
     wrong = [
         rank
         for rank, (start, end) in enumerate(run.bounds)
@@ -141,7 +142,9 @@ def _tail(run, wrong):
 
 def direction(run, wrong):
     """All messages to the left, with chunk numbers that belong to a ring to the right."""
-    aims = {(dst - rank) % run.size for rank, messages in enumerate(run.sent) for dst, *_ in messages if dst is not None}
+    aims = {
+        (dst - rank) % run.size for rank, messages in enumerate(run.sent) for dst, *_ in messages if dst is not None
+    }
     if run.size > 2 and aims == {run.size - 1}:
         return (
             "direction",
@@ -193,7 +196,9 @@ def _round_by_round(run, wrong):
     for k in range(run.rounds):
         for rank in range(run.size):
             arrived = [
-                (left, messages[k]) for left, messages in enumerate(run.sent) if messages[k][0] == rank and messages[k][2]
+                (left, messages[k])
+                for left, messages in enumerate(run.sent)
+                if messages[k][0] == rank and messages[k][2]
             ]
             if len(arrived) == 1 and (found := _one_round(run, k, rank, *arrived[0])):
                 return found
@@ -221,7 +226,7 @@ def _one_round(run, k, rank, left, message):
         if np.array_equal(new[first:last], values):
             return (
                 "overwritten",
-                f"Round {k + 1}: {_span(run, first, last)} on rank {rank} is {numbers(new[first:last])} now. Whose "
+                f"Round {k + 1}: {span(run, first, last)} on rank {rank} is {numbers(new[first:last])} now. Whose "
                 f"numbers are gone?\n{seen}",
                 "Receiving overwrites. Where could the message land first?",
                 "buffer = torch.empty_like(chunk); receive into buffer; then chunk += buffer.",
@@ -241,7 +246,7 @@ def _one_round(run, k, rank, left, message):
                 "misplaced",
                 f"Round {k + 1}: rank {left} sent its chunk {sent_chunk}. To which chunk did rank {rank} add it?\n{seen}",
                 "What you receive is the chunk that your left neighbour sends in this round: its number, not yours.",
-                f"If rank r sends chunk c, rank r + 1 adds to chunk c. Here: {_span(run, *run.bounds[sent_chunk])}.",
+                f"If rank r sends chunk c, rank r + 1 adds to chunk c. Here: {span(run, *run.bounds[sent_chunk])}.",
             )
     following = run.sent[rank][k + 1] if k + 1 < len(run.sent[rank]) else None
     if following is not None and following[1] is not None and len(following[2]) and following[1] != first:
@@ -255,38 +260,12 @@ def _one_round(run, k, rank, left, message):
     return None
 
 
-def where(run, message):
-    """Name of the slice that a message carried: its chunk, or its place in the tensor."""
-    _, offset, values, _ = message
-    return "a copy" if offset is None else _span(run, offset, offset + len(values))
-
-
-def _span(run, start, end):
-    span = (int(start), int(end))
-    return f"chunk {run.bounds.index(span)}" if span in run.bounds else f"tensor[{span[0]}:{span[1]}]"
-
-
-def schedule(run, rank):
-    """What a rank sent, a line a round."""
-    lines = [
-        f"round {k + 1}: rank {rank} sends {where(run, message)}: {numbers(message[2])}"
-        for k, message in enumerate(run.sent[rank])
-    ]
-    return "\n".join(lines)
-
-
 def _worked(run, rank):
     steps = [
         f"round {k + 1}: send chunk {(rank - 1 - k) % run.size}, add to chunk {(rank - 2 - k) % run.size}"
         for k in range(run.size - 1)
     ]
     return f"Rank {rank}: " + "; ".join(steps) + "."
-
-
-def numbers(values, most=6):
-    """A few numbers as text."""
-    values = np.asarray(values).reshape(-1)
-    return " ".join(number(x) for x in values[:most]) + (" ..." if len(values) > most else "")
 
 
 def achieved(outcomes):
@@ -296,11 +275,12 @@ def achieved(outcomes):
     chunk = numel // size * 4
     bound = (size - 1) * (case.inputs["latency"] + chunk / case.inputs["bandwidth"])
     return [
-        (f"{size} ranks, {numel:,} numbers", f"{max(output['messages'])} messages a rank, {max(output['bytes']):,} B each"),
+        (
+            f"{size} ranks, {numel:,} numbers",
+            f"{max(output['messages'])} messages a rank, {max(output['bytes']):,} B each",
+        ),
         ("virtual time", f"{output['time'] * 1e6:.2f} us; the ring needs {bound * 1e6:.2f} us"),
     ]
 
 
-reduce_scatter = Exercise(
-    "reduce_scatter", "Reduce-scatter around the ring", 3, cases, run, verify, achieved=achieved
-)
+reduce_scatter = Exercise("reduce_scatter", "Reduce-scatter around the ring", 3, cases, run, verify, achieved=achieved)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from labs.all_reduce.exercises_chunks import usual_bounds
+from labs.all_reduce.exercises_words import amount, tensors, timeline_of
 from labs.kit.exercise import Wrong
 
 HOLDS_ANSWERS = True  # the sandbox of the grader gets a stub of this module
@@ -80,8 +81,8 @@ def ran(case, output, total=None):
     )
 
 
-def no_library(run, wanted, allowed=("barrier",)):
-    """Raise Wrong when a collective of the library did the work."""
+def no_library(run, wanted, step, allowed=("barrier",)):
+    """Raise Wrong when a collective of the library did the work; `step` is the worked step that shows the way."""
     for rank, kind, *_, label in run.output.get("events", ()):
         if kind == "collective" and label not in allowed:
             raise Wrong(
@@ -90,9 +91,12 @@ def no_library(run, wanted, allowed=("barrier",)):
                 f"rank {rank} called dist.{label}; use dist.isend, dist.irecv, dist.send and dist.recv only",
                 then=(
                     "The library's collectives are made of messages too. What does rank 0 send first, and to whom?",
-                    "A loop of size - 1 rounds; in each: isend a chunk to the right, recv one from the left, wait.",
+                    step,
                 ),
             )
+
+
+RING_STEP = "A loop of size - 1 rounds; in each: isend a chunk to the right, recv one from the left, wait."
 
 
 def in_place(run, expected):
@@ -168,7 +172,7 @@ def ring_budgets(case, run, phase):
         raise Wrong(
             "serial",
             f"Right numbers and bytes, but {output['time'] * 1e6:.1f} us of virtual time where {bound * 1e6:.1f} us "
-            f"would do. Who stands still while others talk?\n{size - 1} rounds of "
+            f"would do. Is there a moment at which a rank sends and receives at once?\n{size - 1} rounds of "
             f"{case.inputs['latency'] * 1e6:g} us + {amount(chunk)} / {case.inputs['bandwidth'] / 1e9:g} GB/s, if every "
             "rank sends and receives at the same time",
             picture=timeline_of(output),
@@ -177,62 +181,3 @@ def ring_budgets(case, run, phase):
                 "work = dist.isend(chunk, dst=right), then dist.recv(buffer, src=left), then work.wait().",
             ),
         )
-
-
-def amount(nbytes):
-    """Bytes in words: 800 B, 64 kB, 1.2 MB."""
-    for unit, scale in (("MB", 1e6), ("kB", 1e3)):
-        if nbytes >= scale:
-            return f"{nbytes / scale:.4g} {unit}"
-    return f"{nbytes:.0f} B"
-
-
-def number(value):
-    """A number as the lesson writes it: 1111, not 1111.0."""
-    return f"{value:.0f}" if float(value).is_integer() else f"{value:g}"
-
-
-def tensors(after, most=4):
-    """The first ranks' tensors as lines of text."""
-    rows = [f"rank {rank}: {' '.join(number(x) for x in row[:12])}{' ...' * (len(row) > 12)}" for rank, row in
-            enumerate(after[:most])]
-    return "\n".join(rows)
-
-
-def timeline_of(output):
-    """A callable that draws who sent, received and waited when."""
-
-    def draw():
-        from labs.kit.draw import timeline
-
-        return timeline([tuple(event) for event in output["events"]], name="Your messages")
-
-    return draw
-
-
-def picture(run, wrong, name):
-    """A callable that draws every rank's chunks with the `wrong` (rank, chunk) cells in red; None for a large run."""
-    if run.size > 8 or not run.numel or not run.size > 1:
-        return None
-
-    def draw():
-        from labs.kit.draw import chunks
-
-        first = [[row[start] if start < end else None for start, end in run.bounds] for row in run.after]
-        totals = [run.total[start] if start < end else None for start, end in run.bounds]
-        cells = [[_summed(value, total, run.size) for value, total in zip(row, totals)] for row in first]
-        text = [["" if value is None else number(value) for value in row] for row in first]
-        marks = [(rank, chunk, "wrong") for rank, chunk in wrong]
-        return chunks(cells, total=run.size, text=text, marks=marks, name=name)
-
-    return draw
-
-
-def _summed(value, total, size):
-    """How many ranks' numbers are in a cell: its digits tell in the cases with 1, 10, 100, 1000; else all or one."""
-    if value is None:
-        return 0
-    if value == total:
-        return size
-    digits = str(int(abs(value)))
-    return max(1, min(size - 1, digits.count("1"))) if set(digits) <= {"0", "1"} else 1

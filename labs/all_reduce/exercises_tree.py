@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from labs.all_reduce.exercises_failures import explain_failure
-from labs.all_reduce.exercises_ring import digits, numbers
-from labs.all_reduce.exercises_run import amount, in_place, inputs, no_library, ran, tensors, timeline_of
+from labs.all_reduce.exercises_ring import digits
+from labs.all_reduce.exercises_run import in_place, inputs, no_library, ran
+from labs.all_reduce.exercises_words import amount, numbers, tensors, timeline_of
 from labs.all_reduce.watched import run
 from labs.kit.exercise import Case, Exercise, Wrong
 
@@ -39,7 +40,7 @@ def verify(case, output):
     size = len(case.inputs["values"])
     explain_failure(case, output, tree=True)
     run = ran(case, output)
-    no_library(run, "a tree")
+    no_library(run, "a tree", "Round 1 up: every odd rank r sends its tensor to rank r - 1, which adds it.")
     good = [np.array_equal(row, run.total.astype(run.after.dtype)) for row in run.after]
     if not all(good):
         in_place(run, lambda rank: (slice(0, run.numel), run.total))
@@ -79,19 +80,24 @@ def _explain(run, good):
                 "Round with distance d: rank r sends when r % (2 d) == d, receives when r % (2 d) == 0.",
             ),
         )
-    full = 1 << (size - 1).bit_length()
+    if size & (size - 1):
+        return Wrong(
+            "power_of_two",
+            f"{size} ranks: rank 0 ends with {numbers(run.after[0])}. Which ranks found no partner?\n{shown}",
+            then=(
+                f"Draw {size} ranks in a row. In round k the distance is 2^k, and a rank whose partner would be {size} "
+                "or more has a free round.",
+                f"{(size - 1).bit_length()} rounds are needed: log2 {size}, rounded up.",
+            ),
+        )
     return Wrong(
-        "power_of_two" if size != full else "missing",
-        (
-            f"{size} ranks: rank 0 ends with {numbers(run.after[0])}. Which ranks found no partner?\n{shown}"
-            if size != full
-            else f"Rank 0 ends with {numbers(run.after[0])} and should have {numbers(run.total)}. Whose numbers did not "
-            f"come up?\n{shown}"
-        ),
+        "missing",
+        f"Rank 0 ends with {numbers(run.after[0])} and should have {numbers(run.total)}. Whose numbers did not come up?\n"
+        f"{shown}",
         then=(
-            f"Draw {size} ranks in a row. In round k the distance is 2^k, and a rank whose partner would be {size} or "
-            "more has a free round.",
-            f"{(size - 1).bit_length()} rounds are needed: log2 {size}, rounded up.",
+            "After round 1 every even rank holds a sum of two, after round 2 every fourth rank a sum of four. Where does "
+            "yours first differ?",
+            "On 4 ranks: round 1, 1 sends to 0 and 3 to 2; round 2, 2 sends to 0. Each receiver adds what it gets.",
         ),
     )
 
@@ -105,9 +111,7 @@ def _budget(case, run, size):
     late = output["time"] > bound * (1 + 1e-9)
     if late:
         at_root = sum(1 for rank, kind, *_ in output["events"] if rank == 0 and kind in ("send", "recv"))
-        measured = (
-            f"{output['time'] * 1e6:.2f} us; a tree needs 2 x {rounds} rounds of {one * 1e6:.2f} us: {bound * 1e6:.2f} us"
-        )
+        measured = f"{output['time'] * 1e6:.2f} us; a tree needs 2 x {rounds} rounds of {one * 1e6:.2f} us: {bound * 1e6:.2f} us"
         if at_root >= 2 * (size - 1):
             raise Wrong(
                 "star",

@@ -7,6 +7,7 @@ import numpy as np
 from labs.all_reduce.watched import run
 
 SIZE = 4  # ranks, and chunks of one number each: small enough to read every digit
+CELLS = [(rank, chunk) for rank in range(SIZE) for chunk in range(SIZE)]
 
 
 def watch_reduce_scatter(reduce_scatter):
@@ -55,7 +56,8 @@ def _watch(answer, start, finished, name, label):
         if failure.get("exception") == "NotImplementedError":
             print(f"Solve {name} first: then this cell steps through your own code.")
         else:
-            print(f"{label} did not get to its end, so there is nothing to step through yet.\n{failure.get('text', '')}")
+            print(f"{label} did not get to its end, so there is nothing to step through yet.")
+            print(failure.get("text", ""))
         return None
     states, sent = _states(output), output["sent"]
     if len(states) == 2 and not any(sent):
@@ -64,7 +66,7 @@ def _watch(answer, start, finished, name, label):
     frames, captions, tables = [], [], []
     for step, state in enumerate(states):
         before = states[max(step - 1, 0)]
-        changed = [(rank, chunk) for rank in range(SIZE) for chunk in range(SIZE) if state[rank][chunk] != before[rank][chunk]]
+        changed = [(rank, chunk) for rank, chunk in CELLS if state[rank][chunk] != before[rank][chunk]]
         sums = [[_summed(value, total) for value, total in zip(row, finished)] for row in state]
         text = [[f"{value:.0f}" for value in row] for row in state]
         frames.append(chunks(sums, total=SIZE, text=text, marks=changed, name=label, step=step))

@@ -71,10 +71,11 @@ def measure(ring, sizes=(4_000, 64_000, 1_000_000, 4_000_000, 16_000_000), world
         else:
             print(f"Your ring did not get to its end on real ranks, so there is nothing to measure.\n{failure}")
         return None
-    return {
-        name: {size: sorted(max(times) for times in zip(*(result[name][size] for result in run.results))) for size in sizes}
-        for name in ("yours", "library")
-    }
+
+    def slowest(name, size):
+        return sorted(max(times) for times in zip(*(result[name][size] for result in run.results)))
+
+    return {name: {size: slowest(name, size) for size in sizes} for name in ("yours", "library")}
 
 
 def model_line(seconds, world_size=4):

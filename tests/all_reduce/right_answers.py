@@ -1,6 +1,6 @@
 """Right answers to the exercises of lesson 08, written in different ways; each must be accepted."""
 
-CHUNKS = '''
+CHUNKS = """
 def chunk_bounds(numel, size):
     step, extra = divmod(numel, size)
     bounds, start = [], 0
@@ -9,11 +9,11 @@ def chunk_bounds(numel, size):
         bounds.append((start, end))
         start = end
     return bounds
-'''
+"""
 
 REDUCE_SCATTER = (
     CHUNKS
-    + '''
+    + """
 import torch
 
 def reduce_scatter(tensor, dist):
@@ -27,12 +27,12 @@ def reduce_scatter(tensor, dist):
         dist.recv(buffer, src=left)
         work.wait()
         incoming += buffer
-'''
+"""
 )
 
 ALL_GATHER = (
     CHUNKS
-    + '''
+    + """
 def all_gather(tensor, dist):
     rank, size = dist.get_rank(), dist.get_world_size()
     right, left = (rank + 1) % size, (rank - 1) % size
@@ -41,18 +41,18 @@ def all_gather(tensor, dist):
         work = dist.isend(chunks[(rank - step) % size], dst=right)
         dist.recv(chunks[(rank - 1 - step) % size], src=left)
         work.wait()
-'''
+"""
 )
 
-CROSSOVER = '''
+CROSSOVER = """
 def crossover(world_size, latency, bandwidth):
     if world_size == 1:
         return 0.0
     rounds = (world_size - 1).bit_length()
     return (world_size - 1 - rounds) * latency * bandwidth / (rounds - (world_size - 1) / world_size)
-'''
+"""
 
-TREE = '''
+TREE = """
 import torch
 
 def tree(tensor, dist):
@@ -72,16 +72,16 @@ def tree(tensor, dist):
             dist.recv(tensor, src=rank - distance)
         elif rank % (2 * distance) == 0 and rank + distance < size:
             dist.send(tensor, dst=rank + distance)
-'''
+"""
 
-TWO_PATHS = '''
+TWO_PATHS = """
 def two_paths(nbytes, first, second):
     (a1, b1), (a2, b2) = first, second
     share = nbytes * b1 / (b1 + b2) + (a2 - a1) * b1 * b2 / (b1 + b2)
     return min(max(share, 0), nbytes)
-'''
+"""
 
-HIERARCHICAL = '''
+HIERARCHICAL = """
 import torch
 
 def hierarchical(tensor, gpus_per_node, dist):
@@ -93,17 +93,17 @@ def hierarchical(tensor, gpus_per_node, dist):
     dist.reduce_scatter_tensor(piece, tensor, group=node)
     dist.all_reduce(piece, group=lane)
     dist.all_gather_into_tensor(tensor, piece, group=node)
-'''
+"""
 
 RIGHT = {
     "chunk_bounds": {
         "running_start": CHUNKS,
-        "min": '''
+        "min": """
 def chunk_bounds(numel, size):
     step, extra = numel // size, numel % size
     return [(k * step + min(k, extra), (k + 1) * step + min(k + 1, extra)) for k in range(size)]
-''',
-        "tensor_split": '''
+""",
+        "tensor_split": """
 import torch
 
 def chunk_bounds(numel, size):
@@ -111,12 +111,12 @@ def chunk_bounds(numel, size):
     for part in torch.arange(numel).tensor_split(size):
         ends.append(ends[-1] + len(part))
     return [[start, end] for start, end in zip(ends, ends[1:])]
-''',
+""",
     },
     "reduce_scatter": {
         "isend_recv": REDUCE_SCATTER,
         "batch": CHUNKS
-        + '''
+        + """
 import torch
 
 def reduce_scatter(tensor, dist):
@@ -135,9 +135,9 @@ def reduce_scatter(tensor, dist):
             work.wait()
         tensor[start:end] = tensor[start:end] + buffer
         mine = other
-''',
+""",
         "irecv_first": CHUNKS
-        + '''
+        + """
 def reduce_scatter(tensor, dist):
     rank, size = dist.get_rank(), dist.get_world_size()
     bounds = chunk_bounds(tensor.numel(), size)
@@ -150,9 +150,9 @@ def reduce_scatter(tensor, dist):
         tensor[b[0]:b[1]].add_(buffer)
         send.wait()
     return tensor
-''',
+""",
         "other_way_round": CHUNKS
-        + '''
+        + """
 import torch
 
 def reduce_scatter(tensor, dist):
@@ -164,12 +164,12 @@ def reduce_scatter(tensor, dist):
         dist.recv(buffer, src=(rank + 1) % size)
         chunks[(rank + step + 1) % size].add_(buffer)
         work.wait()
-''',
+""",
     },
     "all_gather": {
         "isend_recv": ALL_GATHER,
         "batch": CHUNKS
-        + '''
+        + """
 def all_gather(tensor, dist):
     rank, size = dist.get_rank(), dist.get_world_size()
     bounds, mine = chunk_bounds(tensor.numel(), size), rank
@@ -182,9 +182,9 @@ def all_gather(tensor, dist):
         for work in dist.batch_isend_irecv(operations):
             work.wait()
         mine = other
-''',
+""",
         "through_a_buffer": CHUNKS
-        + '''
+        + """
 import torch
 
 def all_gather(tensor, dist):
@@ -199,11 +199,11 @@ def all_gather(tensor, dist):
         receive.wait(), send.wait()
         tensor[start:end] = arriving
         carried = arriving
-''',
+""",
     },
     "crossover": {
         "formula": CROSSOVER,
-        "two_points": '''
+        "two_points": """
 import math
 
 def crossover(world_size, latency, bandwidth):
@@ -213,11 +213,11 @@ def crossover(world_size, latency, bandwidth):
     if n < 2:
         return 0
     return (ring(0) - tree(0)) / ((tree(1e9) - tree(0)) - (ring(1e9) - ring(0))) * 1e9
-''',
+""",
     },
     "tree": {
         "distances": TREE,
-        "recursive": '''
+        "recursive": """
 import torch
 
 def tree(tensor, dist):
@@ -251,11 +251,11 @@ def tree(tensor, dist):
 
     up(0, dist.get_world_size())
     down(0, dist.get_world_size())
-''',
+""",
     },
     "two_paths": {
         "formula": TWO_PATHS,
-        "bisection": '''
+        "bisection": """
 def two_paths(nbytes, first, second):
     ends = lambda path, share: path[0] + share / path[1]
     low, high = 0.0, float(nbytes)
@@ -266,7 +266,7 @@ def two_paths(nbytes, first, second):
         else:
             high = middle
     return low
-''',
+""",
     },
     "hierarchical": {
         "groups": HIERARCHICAL,

@@ -11,7 +11,6 @@ from labs.kit.exercise.testing import (
     assert_accepts,
     assert_cases,
     assert_hints,
-    assert_rejects,
     assert_untouched,
     check_self_contained,
 )

@@ -66,17 +66,25 @@ def chunk_bounds(numel, size):
     },
     "reduce_scatter": {
         "deadlock": changed(
-            REDUCE_SCATTER, ("work = dist.isend(outgoing, dst=right)", "dist.send(outgoing, dst=right)"), ("work.wait()", "pass")
+            REDUCE_SCATTER,
+            ("work = dist.isend(outgoing, dst=right)", "dist.send(outgoing, dst=right)"),
+            ("work.wait()", "pass"),
         ),
         "all_receive": changed(
             REDUCE_SCATTER,
-            ("        work = dist.isend(outgoing, dst=right)\n        dist.recv(buffer, src=left)\n        work.wait()",
-             "        dist.recv(buffer, src=left)\n        dist.send(outgoing, dst=right)"),
+            (
+                "        work = dist.isend(outgoing, dst=right)\n        dist.recv(buffer, src=left)\n        work.wait()",
+                "        dist.recv(buffer, src=left)\n        dist.send(outgoing, dst=right)",
+            ),
         ),
         "wrong_neighbour": changed(REDUCE_SCATTER, ("src=left", "src=right")),
         "no_wrap": changed(REDUCE_SCATTER, ("(rank + 1) % size, (rank - 1) % size", "rank + 1, rank - 1")),
         "same_chunk": changed(REDUCE_SCATTER, ("chunks[(rank - 1 - step) % size]", "chunks[(rank - 1) % size]")),
-        "overwritten": changed(REDUCE_SCATTER, ("dist.recv(buffer, src=left)", "dist.recv(incoming, src=left)"), ("        incoming += buffer\n", "")),
+        "overwritten": changed(
+            REDUCE_SCATTER,
+            ("dist.recv(buffer, src=left)", "dist.recv(incoming, src=left)"),
+            ("        incoming += buffer\n", ""),
+        ),
         "not_added": changed(
             REDUCE_SCATTER,
             ("torch.empty_like", "torch.zeros_like"),
@@ -84,20 +92,30 @@ def chunk_bounds(numel, size):
             ("work.wait()\n        incoming += buffer", "work.wait()\n        receive.wait()"),
         ),
         "buffer_reused": changed(
-            REDUCE_SCATTER, ("torch.empty_like(incoming)", "outgoing.clone()"), ("dist.isend(outgoing", "dist.isend(buffer")
+            REDUCE_SCATTER,
+            ("torch.empty_like(incoming)", "outgoing.clone()"),
+            ("dist.isend(outgoing", "dist.isend(buffer"),
         ),
-        "owner": changed(REDUCE_SCATTER, ("(rank - 1 - step)", "(rank - step)"), ("(rank - 2 - step)", "(rank - 1 - step)")),
-        "wrong_next": changed(REDUCE_SCATTER, ("(rank - 1 - step)", "(rank + step)"), ("(rank - 2 - step)", "(rank - 1 + step)")),
+        "owner": changed(
+            REDUCE_SCATTER, ("(rank - 1 - step)", "(rank - step)"), ("(rank - 2 - step)", "(rank - 1 - step)")
+        ),
+        "wrong_next": changed(
+            REDUCE_SCATTER, ("(rank - 1 - step)", "(rank + step)"), ("(rank - 2 - step)", "(rank - 1 + step)")
+        ),
         "misplaced": changed(REDUCE_SCATTER, ("(rank - 2 - step)", "(rank - step)")),
         "rounds": changed(REDUCE_SCATTER, ("range(size - 1)", "range(size - 2)")),
         "averaged": REDUCE_SCATTER + "    chunks[rank] /= size\n",
         "tail": REDUCE_SCATTER.replace(CHUNKS, LOST),
-        "direction": changed(REDUCE_SCATTER, ("(rank + 1) % size, (rank - 1) % size", "(rank - 1) % size, (rank + 1) % size")),
+        "direction": changed(
+            REDUCE_SCATTER, ("(rank + 1) % size, (rank - 1) % size", "(rank - 1) % size, (rank + 1) % size")
+        ),
         "dtype": changed(REDUCE_SCATTER, ("torch.empty_like(incoming)", "torch.empty(incoming.numel())")),
         "buffer_length": changed(REDUCE_SCATTER, ("torch.empty_like(incoming)", "torch.empty_like(outgoing)")),
         "not_in_place": changed(
-            REDUCE_SCATTER, ("    rank, size", "    tensor = tensor.clone()\n    rank, size"),
-        ) + "    return tensor\n",
+            REDUCE_SCATTER,
+            ("    rank, size", "    tensor = tensor.clone()\n    rank, size"),
+        )
+        + "    return tensor\n",
         "nothing_sent": "\ndef reduce_scatter(tensor, dist):\n    tensor *= 1\n",
         "library": CHUNKS
         + """
@@ -153,11 +171,12 @@ def reduce_scatter(tensor, dist):
 """,
         "serial": changed(
             REDUCE_SCATTER,
-            ("        work = dist.isend(outgoing, dst=right)\n        dist.recv(buffer, src=left)\n        work.wait()",
-             "        if rank % 2:\n            dist.recv(buffer, src=left)\n            dist.send(outgoing, dst=right)\n"
-             "        else:\n            dist.send(outgoing, dst=right)\n            dist.recv(buffer, src=left)"),
-            ("        incoming += buffer", "        incoming += buffer\n    # one rank, or an odd number of them, ends in pairs as well"),
-        ).replace("        if rank % 2:", "        if rank % 2 or (size % 2 and rank == size - 1):"),
+            (
+                "        work = dist.isend(outgoing, dst=right)\n        dist.recv(buffer, src=left)\n        work.wait()",
+                "        if rank % 2:\n            dist.recv(buffer, src=left)\n            dist.send(outgoing, dst=right)\n"
+                "        else:\n            dist.send(outgoing, dst=right)\n            dist.recv(buffer, src=left)",
+            ),
+        ),
     },
     "all_gather": {
         "deadlock": changed(ALL_GATHER, ("work = dist.isend(", "dist.send("), ("        work.wait()\n", "")),
@@ -177,9 +196,17 @@ def all_gather(tensor, dist):
         work.wait()
         into += buffer
 """,
-        "wrong_start": changed(ALL_GATHER, ("chunks[(rank - step) % size]", "chunks[(rank - 1 - step) % size]"), ("dist.recv(chunks[(rank - 1 - step) % size]", "dist.recv(chunks[(rank - 2 - step) % size]")),
+        "wrong_start": changed(
+            ALL_GATHER,
+            ("chunks[(rank - step) % size]", "chunks[(rank - 1 - step) % size]"),
+            ("dist.recv(chunks[(rank - 1 - step) % size]", "dist.recv(chunks[(rank - 2 - step) % size]"),
+        ),
         "same_chunk": changed(ALL_GATHER, ("chunks[(rank - step) % size]", "chunks[rank]")),
-        "stale": changed(ALL_GATHER, ("chunks[(rank - step) % size]", "chunks[(rank + step) % size]"), ("chunks[(rank - 1 - step) % size]", "chunks[(rank - 1 + step) % size]")),
+        "stale": changed(
+            ALL_GATHER,
+            ("chunks[(rank - step) % size]", "chunks[(rank + step) % size]"),
+            ("chunks[(rank - 1 - step) % size]", "chunks[(rank - 1 + step) % size]"),
+        ),
         "misplaced": CHUNKS
         + """
 import torch
@@ -205,7 +232,8 @@ def all_gather(tensor, dist):
     for root, (start, end) in enumerate(chunk_bounds(tensor.numel(), size)):
         dist.broadcast(tensor[start:end], src=root)
 """,
-        "not_in_place": changed(ALL_GATHER, ("    rank, size", "    tensor = tensor.clone()\n    rank, size")) + "    return tensor\n",
+        "not_in_place": changed(ALL_GATHER, ("    rank, size", "    tensor = tensor.clone()\n    rank, size"))
+        + "    return tensor\n",
         "nothing_sent": "\ndef all_gather(tensor, dist):\n    tensor *= 1\n",
         "too_many_bytes": """
 import torch
@@ -248,10 +276,24 @@ def crossover(world_size, latency, bandwidth):
     n, rounds = world_size, math.log2(world_size)
     return (n - 1 - rounds) * latency * bandwidth / (rounds - (n - 1) / n) if n > 1 else 0
 """,
-        "whole_tensor_in_the_ring": changed(CROSSOVER, ("(rounds - (world_size - 1) / world_size)", "(rounds - (world_size - 1))")),
-        "ring_counted_once": changed(CROSSOVER, ("(world_size - 1 - rounds)", "((world_size - 1) / 2 - rounds)"), ("(rounds - (world_size - 1) / world_size)", "(rounds - (world_size - 1) / 2 / world_size)")),
-        "tree_counted_once": changed(CROSSOVER, ("(world_size - 1 - rounds)", "(2 * (world_size - 1) - rounds)"), ("(rounds - (world_size - 1) / world_size)", "(rounds - 2 * (world_size - 1) / world_size)")),
-        "n_rounds": changed(CROSSOVER, ("(world_size - 1 - rounds)", "(world_size - rounds)"), ("(rounds - (world_size - 1) / world_size)", "(rounds - 1)")),
+        "whole_tensor_in_the_ring": changed(
+            CROSSOVER, ("(rounds - (world_size - 1) / world_size)", "(rounds - (world_size - 1))")
+        ),
+        "ring_counted_once": changed(
+            CROSSOVER,
+            ("(world_size - 1 - rounds)", "((world_size - 1) / 2 - rounds)"),
+            ("(rounds - (world_size - 1) / world_size)", "(rounds - (world_size - 1) / 2 / world_size)"),
+        ),
+        "tree_counted_once": changed(
+            CROSSOVER,
+            ("(world_size - 1 - rounds)", "(2 * (world_size - 1) - rounds)"),
+            ("(rounds - (world_size - 1) / world_size)", "(rounds - 2 * (world_size - 1) / world_size)"),
+        ),
+        "n_rounds": changed(
+            CROSSOVER,
+            ("(world_size - 1 - rounds)", "(world_size - rounds)"),
+            ("(rounds - (world_size - 1) / world_size)", "(rounds - 1)"),
+        ),
         "upside_down": """
 def crossover(world_size, latency, bandwidth):
     n, rounds = world_size, (world_size - 1).bit_length()
@@ -338,13 +380,16 @@ def tree(tensor, dist):
             tensor += buffer
         distance *= 2
 """,
-        "missing": changed(TREE, ("            tensor += buffer\n", "            tensor += buffer if distance < 2 else 0\n")),
+        "missing": changed(
+            TREE, ("            tensor += buffer\n", "            tensor += buffer if distance < 2 else 0\n")
+        ),
         "library": """
 def tree(tensor, dist):
     dist.reduce(tensor, dst=0)
     dist.broadcast(tensor, src=0)
 """,
-        "not_in_place": changed(TREE, ("    rank, size", "    tensor = tensor.clone()\n    rank, size")) + "    return tensor\n",
+        "not_in_place": changed(TREE, ("    rank, size", "    tensor = tensor.clone()\n    rank, size"))
+        + "    return tensor\n",
         "nothing_sent": "\ndef tree(tensor, dist):\n    tensor *= 1\n",
     },
     "two_paths": {
@@ -360,7 +405,9 @@ def two_paths(nbytes, first, second):
         "clip": changed(TWO_PATHS, ("min(max(share, 0), nbytes)", "share")),
         "latency_sign": changed(TWO_PATHS, ("(a2 - a1)", "(a1 - a2)")),
         "fraction": changed(TWO_PATHS, ("min(max(share, 0), nbytes)", "min(max(share, 0), nbytes) / max(nbytes, 1)")),
-        "not_a_number": changed(TWO_PATHS, ("    return min(max(share, 0), nbytes)", "    share = min(max(share, 0), nbytes)")),
+        "not_a_number": changed(
+            TWO_PATHS, ("    return min(max(share, 0), nbytes)", "    share = min(max(share, 0), nbytes)")
+        ),
         "not_together": changed(TWO_PATHS, ("nbytes * b1 / (b1 + b2)", "nbytes * b1 / (b1 + 2 * b2)")),
     },
     "hierarchical": {
@@ -373,10 +420,15 @@ def hierarchical(tensor, gpus_per_node, dist):
 """,
         "not_gathered": changed(
             HIERARCHICAL,
-            ("dist.all_gather_into_tensor(tensor, piece, group=node)",
-             "start = rank % gpus_per_node * piece.numel()\n    tensor[start:start + piece.numel()] = piece"),
+            (
+                "dist.all_gather_into_tensor(tensor, piece, group=node)",
+                "start = rank % gpus_per_node * piece.numel()\n    tensor[start:start + piece.numel()] = piece",
+            ),
         ),
-        "not_in_place": changed(HIERARCHICAL, ("dist.all_gather_into_tensor(tensor, piece", "dist.all_gather_into_tensor(tensor.clone(), piece")),
+        "not_in_place": changed(
+            HIERARCHICAL,
+            ("dist.all_gather_into_tensor(tensor, piece", "dist.all_gather_into_tensor(tensor.clone(), piece"),
+        ),
         "sum": changed(HIERARCHICAL, ("    dist.all_gather_into", "    piece += 1\n    dist.all_gather_into")),
         "groups_differ": """
 import torch

@@ -1,4 +1,4 @@
-"""Exercises crossover and two_paths: which size, and which share, follow from latency and bandwidth."""
+"""Exercise crossover: from which message size on the ring beats the binomial tree."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from fractions import Fraction
 
 import numpy as np
 
-from labs.all_reduce.exercises_run import amount
+from labs.all_reduce.exercises_words import amount
 from labs.kit.exercise import Case, Exercise, Wrong
 
 HOLDS_ANSWERS = True  # the sandbox of the grader gets a stub of this module
 
 
-def crossover_cases(seed):
+def cases(seed):
     rng = np.random.default_rng(seed)
-    n, latency, bandwidth = 2 ** int(rng.integers(4, 9)), int(rng.integers(2, 30)) * 1e-6, int(rng.integers(5, 200)) * 1e9
+    n, latency, bandwidth = (
+        2 ** int(rng.integers(4, 9)),
+        int(rng.integers(2, 30)) * 1e-6,
+        int(rng.integers(5, 200)) * 1e9,
+    )
 
     def case(world_size, latency=5e-6, bandwidth=50e9, part="correct"):
         title = f"{world_size:,} rank{'s' * (world_size > 1)}, {latency * 1e6:g} us, {bandwidth / 1e9:g} GB/s"
@@ -25,7 +29,7 @@ def crossover_cases(seed):
     return found + [case(k, part="edge") for k in (4, 2, 3, 5, 6, 12, 1)]
 
 
-def run_crossover(answers, inputs):
+def run(answers, inputs):
     try:
         return answers[0](inputs["world_size"], inputs["latency"], inputs["bandwidth"])
     except ZeroDivisionError:
@@ -54,7 +58,7 @@ def exact_crossover(n, latency, bandwidth):
     return at_0 / (at_0 - at_1)
 
 
-def verify_crossover(case, output):
+def verify(case, output):
     n, latency, bandwidth = (case.inputs[name] for name in ("world_size", "latency", "bandwidth"))
     if output == "ZeroDivisionError":
         raise Wrong(
@@ -74,7 +78,7 @@ def verify_crossover(case, output):
         ring, tree = ring_time(n, output, latency, bandwidth), tree_time(n, output, latency, bandwidth)
         evidence += f"\nthere the ring takes {ring * 1e6:.4g} us and the tree {tree * 1e6:.4g} us; they should be equal"
     look = _curves(n, latency, bandwidth, output) if n > 1 else None
-    for hint, value, question, *then in _crossover_slips(n, latency, bandwidth, rounds, float(want)):
+    for hint, value, question, *then in _slips(n, latency, bandwidth, rounds, float(want)):
         if value is not None and math.isclose(output, value, rel_tol=1e-6):
             raise Wrong(hint, f"{question}\n{evidence}", picture=look, then=then)
     raise Wrong(
@@ -89,7 +93,7 @@ def verify_crossover(case, output):
     )
 
 
-def _crossover_slips(n, latency, bandwidth, rounds, want):
+def _slips(n, latency, bandwidth, rounds, want):
     """(hint, the value it leads to, question, further hints) of the usual slips."""
     ab = latency * bandwidth
 
@@ -133,7 +137,7 @@ def _crossover_slips(n, latency, bandwidth, rounds, want):
     )  # fmt: skip
     yield (
         "upside_down", (rounds - (n - 1) / n) / (n - 1 - rounds) * ab if n - 1 > rounds else None,
-        "Slower links or longer latency: which of the two should make the tree better for longer?",
+        "With more ranks a ring has more rounds. Should the tree then win up to larger sizes, and does your formula say so?",
         "Solve (n-1-L) alpha = (L - (n-1)/n) S/B for S once more: which bracket comes below the line?",
     )  # fmt: skip
     yield "sign", -want if want else None, "A negative size? Which of the two grows faster with S?", (
@@ -168,131 +172,12 @@ def _curves(n, latency, bandwidth, yours):
     return draw
 
 
-def crossover_achieved(outcomes):
+def achieved(outcomes):
     """The sizes for 8, 64 and 1,024 ranks."""
     return [(case.title, amount(output)) for case, output in outcomes[:3]]
 
 
 crossover = Exercise(
-    "crossover", "From which size on the ring wins", 1, crossover_cases, run_crossover, verify_crossover,
-    achieved=crossover_achieved,
-)  # fmt: skip
-
-
-# ---------------------------------------------------------------------------------------------- two paths at once
-
-
-def two_paths_cases(seed):
-    rng = np.random.default_rng(seed)
-    nvlink, host = [1.4e-6, 52.7e9], [12.7e-6, 20.6e9]  # the reference machine, one direction: peer access on and off
-
-    def case(title, nbytes, first, second, part="correct"):
-        return Case(title, {"nbytes": nbytes, "first": first, "second": second}, part)
-
-    some = [[int(rng.integers(1, 50)) * 1e-6, int(rng.integers(2, 90)) * 1e9] for _ in range(2)]
-    while abs(some[0][0] - some[1][0]) < 1e-6 or some[0][1] == some[1][1]:
-        some[0] = [some[0][0] + 7e-6, some[0][1] + 3e9]
-    return [
-        case("equal latencies, 60 and 20 GB/s, 80 MB", 80_000_000, [5e-6, 60e9], [5e-6, 20e9]),
-        case("NVLink and host memory, 64 MB", 64_000_000, nvlink, host),
-        case("the slower path first", 64_000_000, host, nvlink),
-        case("two other paths, 100 MB", 100_000_000, *some),
-        case("so short that the slow path never starts", 100_000, nvlink, host, "edge"),
-        case("so short, the slower path first", 100_000, host, nvlink, "edge"),
-        case("nothing to send", 0, nvlink, host, "edge"),
-        case("two equal paths", 10_000_000, nvlink, nvlink, "edge"),
-    ]
-
-
-def run_two_paths(answers, inputs):
-    return answers[0](inputs["nbytes"], tuple(inputs["first"]), tuple(inputs["second"]))
-
-
-def exact_split(nbytes, first, second):
-    """Bytes for the first path, exactly: both end together, or one of them is not worth starting."""
-    (a1, b1), (a2, b2) = (map(Fraction, path) for path in (first, second))
-    together = (nbytes / b2 + a2 - a1) / (1 / b1 + 1 / b2)
-    return min(max(together, Fraction(0)), Fraction(nbytes))
-
-
-def verify_two_paths(case, output):
-    nbytes, first, second = (case.inputs[name] for name in ("nbytes", "first", "second"))
-    if type(output) not in (int, float) or not math.isfinite(output):
-        raise Wrong("not_a_number", f"{case.title}: how many bytes? Your function returned {output!r}.")
-    want = float(exact_split(nbytes, first, second))
-    if abs(output - want) <= 1 + 1e-9 * nbytes:
-        return
-    (a1, b1), (a2, b2) = first, second
-    rest = nbytes - output
-    evidence = (
-        f"{case.title}\nyours: {output:,.0f} of {nbytes:,} bytes\n"
-        f"first path: {a1 * 1e6:g} us, {b1 / 1e9:g} GB/s: done after {(a1 + output / b1) * 1e6:,.1f} us\n"
-        f"second path: {a2 * 1e6:g} us, {b2 / 1e9:g} GB/s: done after {(a2 + rest / b2) * 1e6:,.1f} us"
-    )
-    share = nbytes * b1 / (b1 + b2)
-    shift = (a2 - a1) * b1 * b2 / (b1 + b2)
-    slips = (
-        ("clip", share + shift if not 0 <= share + shift <= nbytes else None,
-         "Can a path carry less than nothing, or more than there is?",
-         "When even the last byte is faster on one path, the other stays unused: between 0 and nbytes."),
-        ("latency_forgotten", share,
-         "In proportion to the bandwidths. Do both paths end at the same time then?",
-         "The path that starts earlier can carry more: (a2 - a1) seconds' worth is to be shared out.",
-         "a1 + x/B1 = a2 + (S - x)/B2, solved for x."),
-        ("half", nbytes / 2 if b1 != b2 or a1 != a2 else None,
-         "Half on each path: which one is done first, and what could it do meanwhile?",
-         "Give the fast one more, until both end together."),
-        ("swapped", nbytes * b2 / (b1 + b2) - shift,
-         "Is that the share of the first path, or of the second?",
-         "The faster path gets more. What is left, nbytes - x, goes over the other."),
-        ("swapped", nbytes * b2 / (b1 + b2),
-         "Is that the share of the first path, or of the second?",
-         "The faster path gets more. What is left, nbytes - x, goes over the other."),
-        ("latency_sign", share - shift,
-         "The path that takes longer to start: should it carry more because of that, or less?",
-         "a1 + x/B1 = a2 + (S - x)/B2: bring a1 to the other side with care."),
-        ("latency_sign", min(max(share - shift, 0), nbytes),
-         "The path that takes longer to start: should it carry more because of that, or less?",
-         "a1 + x/B1 = a2 + (S - x)/B2: bring a1 to the other side with care."),
-        ("fraction", want / nbytes if nbytes else None,
-         "A share between 0 and 1. What was asked for?", "Multiply by nbytes."),
-    )  # fmt: skip
-    for hint, value, question, *then in slips:
-        if value is not None and math.isclose(output, value, rel_tol=1e-6, abs_tol=1e-3 if hint == "fraction" else 1.5):
-            raise Wrong(hint, f"{question}\n{evidence}", picture=_two_curves(case, output), then=then)
-    raise Wrong(
-        "not_together",
-        f"Which path is done first, and what could it do meanwhile?\n{evidence}",
-        picture=_two_curves(case, output),
-        then=(
-            "At the best split both paths end together. Write down both end times and set them equal.",
-            f"a1 + x/B1 = a2 + (S - x)/B2 gives x = {want:,.0f} here.",
-        ),
-    )
-
-
-def _two_curves(case, yours):
-    def draw():
-        from labs.kit.draw import curves
-
-        nbytes, (a1, b1), (a2, b2) = (case.inputs[name] for name in ("nbytes", "first", "second"))
-        xs = np.linspace(0, nbytes or 1, 33)
-        lines = {"first path": (xs, a1 + xs / b1), "second path": (xs, a2 + (nbytes - xs) / b2)}
-        marks = [(yours, "yours")] if 0 <= yours <= nbytes else []
-        return curves(lines, xlabel="on the first path (B)", ylabel="done after (s)", name="Two paths", marks=marks)
-
-    return draw
-
-
-def two_paths_achieved(outcomes):
-    """What the second path saves on the reference machine."""
-    case, share = outcomes[1]
-    nbytes, (latency, bandwidth) = case.inputs["nbytes"], case.inputs["first"]
-    gain = (latency + nbytes / bandwidth) / (latency + share / bandwidth)
-    return [(case.title, f"{amount(share)} over NVLink: {gain:.2f} times as fast as NVLink alone")]
-
-
-two_paths = Exercise(
-    "two_paths", "Share a copy between two paths", 1, two_paths_cases, run_two_paths, verify_two_paths, core=False,
-    achieved=two_paths_achieved,
+    "crossover", "From which size on the ring wins", 1, cases, run, verify,
+    achieved=achieved,
 )  # fmt: skip
