@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import linecache
 import os
 import re
@@ -38,7 +37,10 @@ def learners(frames: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _line(filename: str, number: int, function: str) -> dict[str, Any]:
-    source = linecache.getline(filename, number).strip()
+    try:
+        source = linecache.getline(filename, number).strip()
+    except Exception:  # linecache is not made for two threads; whoever prints the line looks it up again
+        source = ""
     return {"file": filename, "line": number, "function": function, "source": source}
 
 
@@ -68,9 +70,10 @@ def now(thread_id: int) -> dict[str, Any]:
     while frame is not None:
         frames.append(frame)
         frame = frame.f_back
-    lines = learners([_line(f.f_code.co_filename, f.f_lineno, f.f_code.co_name) for f in frames])
-    nearest = _nearness(lines[0]["file"]) if lines else None
-    inner = list(itertools.takewhile(lambda f: _nearness(f.f_code.co_filename) != nearest, frames)) if lines else frames
+    nearest = max((_nearness(f.f_code.co_filename) for f in frames), default=0)
+    own = [f for f in frames if nearest and _nearness(f.f_code.co_filename) == nearest]
+    lines = [_line(f.f_code.co_filename, f.f_lineno, f.f_code.co_name) for f in own]
+    inner = frames[: frames.index(own[0])] if own else frames  # what the learner's line has called
     operation, peers = _operation(inner, lines)
     inside = next((f.f_code.co_name for f in reversed(inner) if f.f_code.co_name not in _HELPERS), "") if lines else ""
     spot = [(id(f), f.f_lasti) for f in frames]

@@ -16,7 +16,7 @@ import threading
 import time
 from typing import Any
 
-from labs.kit.ranks import parcel, stacks, wire
+from labs.kit.ranks import gloo, parcel, stacks, wire
 
 _PR_SET_PDEATHSIG = 1
 _PARENT_CHECK_SECONDS = 1.0
@@ -162,10 +162,10 @@ def _join(job: dict[str, Any]) -> Any:
     dist.init_process_group(
         job["backend"], store=store, rank=job["rank"], world_size=job["world_size"], timeout=patience
     )
+    if job["backend"] == "gloo" and dist.get_debug_level() == dist.DebugLevel.DETAIL:
+        gloo.spare_ddp_its_log(dist)
     if job["check_average"]:
-        from labs.kit.ranks.gloo import assert_average
-
-        assert_average(dist)
+        gloo.assert_average(dist)
     return dist
 
 

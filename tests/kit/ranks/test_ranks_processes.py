@@ -361,6 +361,17 @@ def test_a_rank_cannot_start_ranks():
         ranks.run(program, 1, on="gloo")
 
 
+def test_ddp_runs_while_collectives_are_checked():
+    def program(dist):
+        from torch.nn.parallel import DistributedDataParallel
+
+        model = DistributedDataParallel(torch.nn.Linear(3, 1, bias=False))
+        model(torch.full((1, 3), float(dist.get_rank()))).sum().backward()
+        return model.module.weight.grad.tolist()
+
+    assert ranks.run(program, 2, on="gloo").results == ([[0.5, 0.5, 0.5]], [[0.5, 0.5, 0.5]])
+
+
 def test_average_is_refused_in_words_where_gloo_sums():
     from labs.kit.ranks.gloo import assert_average
 
