@@ -66,7 +66,7 @@ class Call(Transfer):
     """
 
     def __init__(self, engine, name, label, group, index, signature, size):
-        self.engine, self.network, self.group, self.index = engine, engine.network, group, index
+        self.engine, self.group, self.index = engine, group, index
         self.name, self.label, self.signature, self.size = name, label, signature, size
         self.nbytes, self.due, self.open = 0, NOT_STARTED, True
         self.io, self.works, self.first, self.lost = {}, {}, None, None
@@ -108,11 +108,11 @@ class Call(Transfer):
     def _begin(self) -> None:
         group, n = self.group, self.group.size
         if group.path is None:
-            group.path = _ring_path(self.network, group.ranks)
+            group.path = _ring_path(self.engine.network, group.ranks)
         latency, bandwidth, wires, self.weights = group.path
         steps, self.nbytes = self._cost(n)
         self.route = (steps * latency, bandwidth, wires)
-        self.network.begin(self)
+        self.engine.network.begin(self)
 
     def _cost(self, n: int) -> tuple[int, float]:
         """Number of latencies, and bytes over each rank's link (formulas: labs.kit.hardware.costs)."""
@@ -248,7 +248,7 @@ def start(engine, rank, name, label, group, signature, io, size, place, async_op
 
 
 def _ring_path(network, ranks: list[int]) -> tuple:
-    """(largest latency, bandwidth of one ring step alone, wires, how often each is used) of the ring through `ranks`."""
+    """Of the ring through `ranks`: largest latency, bandwidth of a step alone, wires, how often each is used."""
     n = len(ranks)
     routes = [network.route(ranks[i], ranks[(i + 1) % n]) for i in range(n)] if n > 1 else []
     uses = Counter(wire for _, _, wires in routes for wire in wires)

@@ -7,6 +7,7 @@ instead of sharing a function: they run for every message, and a Python call cos
 from __future__ import annotations
 
 import difflib
+from functools import partial
 from sys import _getframe
 
 import torch
@@ -111,7 +112,8 @@ class Dist:
         group = engine.groups[number]
         if group.ranks != ranks:
             raise Mismatch(
-                f"Ranks disagree about new_group, call {number}: rank {self._rank} names {ranks}, another {group.ranks}.\n"
+                f"Ranks disagree about new_group, call {number}: rank {self._rank} names {ranks}, "
+                f"another {group.ranks}.\n"
                 "Every rank must make all groups, in the same order, also those it does not belong to."
             )
         return group if self._rank in group.index else _NOT_A_MEMBER
@@ -160,18 +162,6 @@ class Dist:
             raise ValueError(f"{name}: rank {rank} cannot exchange messages with itself")
         raise ValueError(f"{name}: there is no rank {peer}; ranks are 0 to {n - 1}")
 
-    def _send(self, name, tensor, dst) -> Send:
-        engine, rank = self._engine, self._rank
-        if not isinstance(tensor, Tensor) or not tensor.is_contiguous() or dst.__class__ is not int:
-            if not hasattr(dst, "__index__") or type(dst) is bool:
-                self._refuse(name, tensor, dst)
-            dst = dst.__index__()
-            if not isinstance(tensor, Tensor) or not tensor.is_contiguous():
-                self._refuse(name, tensor, dst)
-        if dst == rank or not 0 <= dst < engine.world_size:
-            self._refuse(name, tensor, dst)
-        return Send(engine, rank, dst, 0, tensor)
-
     def isend(self, tensor, dst=None, group=None, tag=0, group_dst=None):
         if group is not None or group_dst is not None:
             dst, tag = self._peer("isend", tensor, dst, group, group_dst, tag)
@@ -189,8 +179,10 @@ class Dist:
         send = Send(engine, rank, dst, tag, tensor)
         frame = _getframe(1)
         send.place = frame.f_code, frame.f_lasti
+        if engine.watch_buffers:
+            engine.mail.remember(send)
         if engine.current.offset:
-            engine.later(engine.current, lambda: engine.mail.post_send(send))
+            engine.later(engine.current, partial(engine.mail.post_send, send))
         else:
             engine.mail.post_send(send)
         return send
@@ -213,7 +205,7 @@ class Dist:
         frame = _getframe(1)
         receive.place = frame.f_code, frame.f_lasti
         if engine.current.offset:
-            engine.later(engine.current, lambda: engine.mail.post_receive(receive))
+            engine.later(engine.current, partial(engine.mail.post_receive, receive))
         else:
             engine.mail.post_receive(receive)
         return receive
@@ -416,7 +408,7 @@ class Dist:
         work = collectives.CollectiveWork(engine, rank, label)
         arguments = (engine, rank, name or label, label, group, signature, io, size, place, async_op, work)
         if async_op:
-            engine.later(task, lambda: collectives.start(*arguments))
+            engine.later(task, partial(collectives.start, *arguments))
             return work
         collectives.start(*arguments)
         return None
@@ -451,8 +443,8 @@ def _times(name, large, small, n) -> None:
     _same_dtype(name, large, small)
     if large.numel() != n * small.numel():
         raise ValueError(
-            f"{name}: the larger tensor must hold {n} x {small.numel()} = {n * small.numel()} elements, one part for each "
-            f"of {n} ranks, but it holds {large.numel()}"
+            f"{name}: the larger tensor must hold {n} x {small.numel()} = {n * small.numel()} elements, one part for "
+            f"each of {n} ranks, but it holds {large.numel()}"
         )
 
 

@@ -75,7 +75,7 @@ class Engine:
         task, grad = self.current, _grad_enabled()
         task.on = on
         generators = self.generators
-        if not generators.untouched():
+        if not self.untouched():
             generators.leave(task)
         if self.ready:
             self.current = other = self.ready.popleft()
@@ -173,6 +173,7 @@ class Engine:
         if thawed:
             gc.freeze()
         self.generators = Generators()
+        self.untouched = self.generators.untouched
         try:
             with watchdog:
                 try:

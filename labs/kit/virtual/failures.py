@@ -52,7 +52,7 @@ class RunFailure(RuntimeError):
 
     def _render_traceback_(self) -> list[str]:
         """What a notebook shows in place of a traceback: the explanation and nothing of the machinery."""
-        return [f"{type(self).__name__}: {self}"] + list(getattr(self, "__notes__", ()))
+        return [f"{type(self).__name__}: {self}", *getattr(self, "__notes__", ())]
 
     def __reduce__(self):
         return _rebuilt, (type(self), self.args, self.__dict__)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import random
 import sys
+from functools import cache
 
 import numpy as np
 import torch
@@ -70,6 +71,12 @@ class _NumPy:
 _KINDS = (_Torch, _Python, _NumPy)
 
 
+@cache
+def _words() -> tuple:
+    """What to watch in each generator: their addresses stay the same as long as the process lives."""
+    return tuple(kind.word() for kind in _KINDS)
+
+
 class Generators:
     """The generators of all ranks of one run.
 
@@ -83,7 +90,7 @@ class Generators:
         self.outside = [kind.get() for kind in _KINDS]
         for kind in _KINDS:
             kind.seed()
-        self.words = [kind.word() for kind in _KINDS]
+        self.words = _words()
         self.fresh = [word.raw for word in self.words]
         self.used: list[int] = []
         self.base: dict[int, object] = {}

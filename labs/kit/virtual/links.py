@@ -30,21 +30,21 @@ class Wire:
 
 
 class Transfer:
-    """Bytes on their way. Subclasses say what happens on arrival (`arrived`).
+    """Bytes on their way. Subclasses have an `engine` and say what happens on arrival (`arrived`).
 
     `route` is (latency, bandwidth of the slowest wire, wires); `due` the time of the transfer's next event;
     `finish` when its last byte leaves the wires. For shared transfers, `remaining` bytes were left at time `since`,
     and go at `rate`.
     """
 
-    __slots__ = ("due", "finish", "nbytes", "network", "rate", "remaining", "route", "shared", "since", "start")
+    __slots__ = ("due", "finish", "nbytes", "rate", "remaining", "route", "shared", "since", "start")
     weights = None  # or a dict: how many streams of this transfer's rate each wire carries (a ring step is many)
 
     def fire(self, time: float) -> None:
         if self.due != time:
             return  # an outdated event: the rate has changed since
         if self.shared:
-            self.network.last_byte(self)
+            self.engine.network.last_byte(self)
         else:
             self.due = ARRIVED
             self.arrived()
@@ -64,21 +64,21 @@ class Network:
     """
 
     def __init__(self, clock, topology):
-        self.clock, self.topology = clock, topology
+        self.clock, self.topology, self.world_size = clock, topology, topology.world_size
         self.wires: dict[str, Wire] = {}
-        self.routes: dict[tuple[int, int], tuple] = {}
+        self.routes: dict[int, tuple] = {}  # source * world_size + target -> route
         self.touched: dict[Wire, None] = {}  # wires on which a transfer started or ended at this instant
 
     def route(self, source: int, target: int) -> tuple:
         """(latency, slowest bandwidth, wires) from one rank to another."""
-        route = self.routes.get((source, target))
+        route = self.routes.get(source * self.world_size + target)
         if route is None:
             found = self.topology.route(source, target)
             wires = list(dict.fromkeys(self.wire(link.name, link.bandwidth) for link in found.links))
             if len(self.routes) > _ROUTES_KEPT:
                 self.routes.clear()
             slowest = min((wire.bandwidth for wire in wires), default=inf)
-            route = self.routes[source, target] = (found.latency, slowest, wires)
+            route = self.routes[source * self.world_size + target] = (found.latency, slowest, wires)
         return route
 
     def wire(self, name: str, bandwidth: float) -> Wire:

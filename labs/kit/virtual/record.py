@@ -36,7 +36,8 @@ class Event(NamedTuple):
 class Record:
     """The record of one run.
 
-    Messages are rows of six numbers in one array (48 bytes each). With `keep=False` only the sums are kept.
+    Messages are rows of six numbers (rank, peer, tag, bytes, start, end) in one array, 48 bytes each; `Mail.deliver`
+    writes them. With `keep=False` only the sums are kept.
     """
 
     def __init__(self, world_size: int, keep: bool):
@@ -45,12 +46,6 @@ class Record:
         self.sent = [0] * world_size
         self.count = [0] * world_size
         self.names: list[str] = []  # the collective with the private tag -k is names[k - 1]
-
-    def message(self, rank: int, peer: int, tag: int, nbytes: int, start: float, end: float) -> None:
-        self.sent[rank] += nbytes
-        self.count[rank] += 1
-        if self.rows is not None:
-            self.rows.fromlist([rank, peer, tag, nbytes, start, end])
 
     def work(self, rank: int, start: float, end: float, label: str) -> None:
         if self.rows is not None:

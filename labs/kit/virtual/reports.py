@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from labs.kit.virtual import wording
 from labs.kit.virtual.failures import (
     Deadlock,
@@ -88,7 +90,8 @@ def deadlock(engine) -> Deadlock:
     text = [f"Deadlock after {wording.seconds(engine.clock.now)} of virtual time: {_summary(edges, cycles, gone)}"]
     text += wording.head([str(w) for w in waiting])
     text += [_circle(cycle) for cycle in cycles[:8] if len(cycle) > 2]
-    text += wording.head([f"rank {rank} waits for rank {peer}, which has returned" for rank, peer in gone])
+    if cycles:  # otherwise the first line has said it
+        text += wording.head([f"rank {rank} waits for rank {peer}, which has returned" for rank, peer in gone])
     text += wording.head(left)
     return Deadlock("\n  ".join(text), waiting, cycles, left)
 
@@ -103,7 +106,8 @@ def _summary(edges, cycles, gone) -> str:
     if gone:
         waits, peers = sorted({rank for rank, _ in gone}), sorted({peer for _, peer in gone})
         has = "which has" if len(peers) == 1 else "which have"
-        return f"{wording.ranks(waits)} {'waits' if len(waits) == 1 else 'wait'} for {wording.ranks(peers)}, {has} returned."
+        wait = "waits" if len(waits) == 1 else "wait"
+        return f"{wording.ranks(waits)} {wait} for {wording.ranks(peers)}, {has} returned."
     waits = sorted(edges)
     return f"{wording.ranks(waits)} {'waits' if len(waits) == 1 else 'wait'} for something that never happens."
 
@@ -120,16 +124,14 @@ def _waiting(engine) -> tuple[Waiting, ...]:
                 found.append(Waiting(task.rank, f"{task.work} (started earlier): {task.on}", task.on.peers(), None))
                 continue
             call, place = call_of_frame(task.gr_frame), place_of_frame(task.gr_frame)
-            text = str(task.on)
-            name = text.split(" ", 1)[0]
+            text, peers = str(task.on), task.on.peers()
             if call == "is_completed":
                 text = f"a loop that asks is_completed() of its {text}"
             elif call == "wait":
                 text = f"wait() for its {text}"
-            elif call and call != name:
-                text = f"{call}: {text}"
-            peers = task.on.peers()
-            if not text.split(" ")[0].startswith(("send", "recv", "wait", "a")) and peers:
+            elif call and call != text.split(" ", 1)[0]:
+                text = f"{call}: {text}"  # a message inside a collective
+            if peers and " rank" not in text:
                 text += f" for {wording.ranks(peers)}"
             found.append(Waiting(task.rank, text, tuple(peers), place))
     return tuple(sorted(found, key=lambda w: w.rank))
@@ -185,13 +187,8 @@ def _posted_at(engine, work) -> str:
         return f" inside {engine.calls[-1 - work.tag].label}"
     if work.place:
         return f" at {place_of_instruction(*work.place)}"
-    task = next((t for t in engine.tasks if t.on is work), None)
-    frame = getattr(task, "gr_frame", None)
-    if task is None and engine.current is not None and engine.current.rank == work.rank:
-        import sys
-
-        frame = sys._getframe()
-    place = place_of_frame(frame)
+    blocked = next((task for task in engine.tasks if task.on is work), None)
+    place = place_of_frame(blocked.gr_frame if blocked else sys._getframe())  # else it is being posted at this moment
     return f" at {place}" if place else ""
 
 

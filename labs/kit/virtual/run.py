@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import torch
+
 from labs.kit import hardware
 from labs.kit.virtual import record, reports
 from labs.kit.virtual.dist import Dist
@@ -158,7 +160,7 @@ def simulate(
     )
     arguments = args if callable(args) else lambda rank: args
     dists = [Dist(engine, rank) for rank in range(world_size)]
-    engine.run(program, lambda rank: copy.deepcopy(tuple(arguments(rank))), dists, Watchdog(timeout))
+    engine.run(program, lambda rank: _copied(tuple(arguments(rank))), dists, Watchdog(timeout))
     left = tuple(reports.unreceived(engine))
     if left and not allow_unreceived and not engine.dead:
         raise Unreceived(left)
@@ -177,3 +179,15 @@ def simulate(
         ),
         _record=engine.record,
     )
+
+
+_IMMUTABLE = (int, float, complex, bool, str, bytes, type(None))
+
+
+def _copied(arguments: tuple) -> tuple:
+    """A rank's own copy of its arguments (a lone tensor without the detours of deepcopy: there are many ranks)."""
+    tensors = [a for a in arguments if type(a) is torch.Tensor]
+    if len(tensors) <= 1 and all(isinstance(a, _IMMUTABLE) or type(a) is torch.Tensor for a in arguments):
+        if not tensors or not tensors[0].requires_grad:
+            return tuple(a.clone() if type(a) is torch.Tensor else a for a in arguments)
+    return copy.deepcopy(arguments)

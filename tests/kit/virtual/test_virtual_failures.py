@@ -70,7 +70,7 @@ def test_a_circle_a_returned_rank_and_a_lost_message():
     text = str(caught.value)
     assert caught.value.cycles == ((0, 1, 2),) and [w.rank for w in caught.value.waiting] == [0, 1, 2, 3]
     assert "ranks 0, 1 and 2 wait for one another in a circle" in text and "0 → 1 → 2 → 0" in text
-    assert "rank 3 waits for rank 4, which has returned" in text
+    assert "\n  rank 3 waits for rank 4, which has returned" in text
     assert f"rank 3 waits in wait() for its recv from rank 4 (4 B) at {place(program, 5)}" in text
     assert "nobody received what rank 4 sent" in text and place(program, 7) in text and "tag 3" in text
 
@@ -255,7 +255,7 @@ def test_code_that_uses_the_real_module_is_told_so():
 
         real.all_reduce(torch.ones(1))
 
-    with pytest.raises(Misuse, match='real ranks only.*on="gloo"'):
+    with pytest.raises(Misuse, match=r'real ranks only.*on="gloo"'):
         simulate(program, 2)
 
     def wrapped(dist):
