@@ -27,7 +27,7 @@ class Wires:
         if max(self.latencies) > 0:
             text += f", {_range(self.latencies, 's')}"
         if self.shared:
-            text += f" (both directions share {_range(list(self.shared), 'B/s')})"
+            text += f" (both ways share {_range(list(self.shared), 'B/s')})"
         return text
 
 

@@ -55,6 +55,8 @@ def number(value: float, digits: int = 3) -> str:
     if value == 0:
         return "0"
     rounded = float(f"{value:.{digits}g}")
+    if math.isinf(rounded):  # rounding the very largest numbers up leaves what a float can hold
+        rounded = value
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
     text = f"{rounded:.{min(decimals, 20)}f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text

@@ -169,7 +169,7 @@ def test_topology_shows_each_rank_on_its_device_and_each_kind_of_link(texts):
 
 def test_topology_states_bandwidth_latency_and_shared_wires():
     alt = draw.topology(a5000_pair()).alt
-    assert "NVLink: 52.7–52.9 GB/s each way, 1.4 µs (both directions share 102 GB/s), 1 link" in alt
+    assert "NVLink: 52.7–52.9 GB/s each way, 1.4 µs (both ways share 102 GB/s), 1 link" in alt
     box = draw.topology(pcie_box(4), name="The box").alt
     assert box.startswith("The box: 4 devices on 1 node") and "3 switches: PCIe switch 0, PCIe switch 1, host" in box
 
