@@ -132,3 +132,9 @@ def test_messages_without_messages():
     assert player.captions[-1] == "At 2 ms. No rank sends a message." and player.events is None
     with pytest.raises(ValueError, match="Nothing happened"):
         draw.messages([], world_size=2)
+
+
+def test_equal_frames_do_not_share_ids(ring_events):
+    same = draw.timeline(ring_events(), name="Ring")
+    ids = re.findall(r'<\w+ id="([^"]*)"', draw.player([same, same], ["one", "two"], label="x").html)
+    assert ids and len(ids) == len(set(ids)), "a hatch of a hidden frame would be missing in the one that is shown"
