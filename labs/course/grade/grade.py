@@ -13,7 +13,7 @@ from pathlib import Path
 from labs.course.grade import notebook
 from labs.course.grade.kernel import Kernel, KernelLost
 from labs.course.grade.marks import Mark, Result
-from labs.course.grade.verdict import Limits, judge, seed, tidy
+from labs.course.grade.verdict import EXHAUSTED, Limits, judge, seed, tidy
 
 WORKER_MEMORY = 4 << 30
 """Address space (bytes) that judging one notebook may add: a hostile output must not take the machine down."""
@@ -110,10 +110,15 @@ class _Play:
             self.over.add(i)
             self.notes.append(f"{_named(step)} was left out: {error}")
             return False
-        if reply.get("status") != "ok":
-            note = tidy(f"{_named(step)} stopped with {str(reply.get('ename'))[:60]}", 200)
-            if note not in self.notes:
-                self.notes.append(note)
+        if reply.get("status") == "ok":
+            return True
+        if any(sign in f"{str(reply.get('ename'))[:60]}: {str(reply.get('evalue'))[:200]}" for sign in EXHAUSTED):
+            self.over.add(i)
+            self.notes.append(f"{_named(step)} was left out: it used up memory, threads or disk")
+            return False
+        note = tidy(f"{_named(step)} stopped with {str(reply.get('ename'))[:60]}", 200)
+        if note not in self.notes:
+            self.notes.append(note)
         return True
 
 

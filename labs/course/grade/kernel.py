@@ -26,6 +26,10 @@ class KernelLost(Gone):
     """The kernel died, hung or spoke nonsense. It is gone by the time this is raised."""
 
 
+class KernelSlow(KernelLost):
+    """The kernel did not start in time: says nothing about whether it could."""
+
+
 class Kernel:
     """One kernel in a jail of its own; a context manager.
 
@@ -69,7 +73,7 @@ class Kernel:
             try:
                 got = self.alive.recv(4096)
             except TimeoutError:
-                raise KernelLost("the kernel did not start in time") from None
+                raise KernelSlow("the kernel did not start in time") from None
             except OSError:
                 got = b""
             if not got:
@@ -94,14 +98,19 @@ class Kernel:
                 if self._spoke(0.005):
                     raise KernelLost("the kernel ended while it started") from None
                 if time.monotonic() > self.deadline:
-                    raise KernelLost(f"the kernel did not start in time ({error.strerror})") from None
+                    raise KernelSlow(f"the kernel did not start in time ({error.strerror})") from None
         context = zmq.Context()
         context.setsockopt(zmq.MAXMSGSIZE, LARGEST_MESSAGE)
         context.setsockopt(zmq.LINGER, 0)
         self.client = BlockingKernelClient(context=context)
         self.client.load_connection_info(info | {"ip": path})
         self.client.start_channels(shell=True, iopub=False, stdin=False, hb=False, control=False)
-        self._wait(self.client.kernel_info(), self.deadline)
+        try:
+            self._wait(self.client.kernel_info(), self.deadline)
+        except KernelLost:
+            if time.monotonic() > self.deadline:
+                raise KernelSlow("the kernel did not start in time") from None
+            raise
         self.alive.send(b"c")  # connected: the jail closes the folder of its socket for writing
         self._expect("closed")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from labs.course.grade import jail, library
 from labs.course.grade.fault import NoSandbox
-from labs.course.grade.kernel import Kernel, KernelLost
+from labs.course.grade.kernel import Kernel, KernelLost, KernelSlow
 
 MB = 1 << 20
 MEMORY = 4096 * MB
@@ -163,6 +163,8 @@ def _choose(address, inside, hide, isolate):
             try:
                 Kernel(found := Sandbox(address, inside, True, "isolated", hide, first_uid=first_uid)).kill()
                 return found
+            except KernelSlow as error:  # a busy machine must not cost the isolation
+                raise NoSandbox(f"{error}. Is this machine very busy? Try again.") from None
             except KernelLost as error:
                 reasons.append(str(error))
         else:

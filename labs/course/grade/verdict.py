@@ -14,6 +14,8 @@ from labs.course.grade.remote import MIME
 from labs.kit.exercise import Stopped, Wrong, plain
 
 PARTS = ("correct", "edge", "budget")
+EXHAUSTED = ("MemoryError", "can't start new thread", "Resource temporarily unavailable", "No space left on device")
+"""Errors after which a kernel is replaced: what has been used up there would fail the next exercise, too."""
 
 
 @dataclass(frozen=True)
@@ -89,10 +91,10 @@ def judge(kernel, check, exercise, number, limits):
     -------
     mark : Mark
     alive : bool
-        False when the kernel was lost on the way; the points of the parts that had passed stand.
+        False when the kernel was lost on the way, or must be replaced; the points of the parts that had passed stand.
     """
     until = time.monotonic() + limits.exercise
-    outcomes, first, alive = {}, None, True
+    outcomes, first, alive, fresh = {}, None, True, True
     cases = exercise.cases(number)
     for part in PARTS:
         for index, case in enumerate(cases):
@@ -104,6 +106,8 @@ def judge(kernel, check, exercise, number, limits):
                 alive = False
                 hint = "timeout" if "did not finish" in str(error) else "lost"
                 wrong = Wrong(hint, f"Does your code come to an end by itself? In the case “{case.title}” {error}.")
+            else:
+                fresh &= not (wrong and any(sign in wrong.message for sign in EXHAUSTED))
             outcomes[index] = wrong
             if wrong is not None:
                 first = first or (case, wrong)
@@ -114,11 +118,11 @@ def judge(kernel, check, exercise, number, limits):
     points = exercise.score([(case, outcomes.get(i, not_reached)) for i, case in enumerate(cases)])
     mark = Mark(exercise.id, exercise.title, points, exercise.points, "solved", core=exercise.core)
     if first is None:
-        return mark, alive
+        return mark, alive and fresh
     case, wrong = first
     status = "partly" if points else "unsolved" if wrong.hint == "unsolved" else "wrong" if alive else "lost"
     described = {"hint": wrong.hint, "question": tidy(wrong.question), "case": case.title, "status": status}
-    return Mark(**vars(mark) | described), alive
+    return Mark(**vars(mark) | described), alive and fresh
 
 
 def _judge_case(kernel, check, exercise, case, until, limits):

@@ -1,5 +1,6 @@
 """One sandbox for all tests of the grader, and `mark`, which grades a notebook and looks at what it leaves behind."""
 
+import contextlib
 import functools
 import json
 import os
@@ -67,15 +68,16 @@ def open_box(course):
     """What `sandbox` makes where the system refuses namespaces."""
     real = library.build
 
-    def build(folder, packages):
-        real(folder, packages)
+    def build(folder, *packages):
+        real(folder, *packages)
         with open(folder / "labs_sandbox/jail.py", "a") as f:
             f.write(REFUSE)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(library, "build", build)
-        with sandbox(("tiny_course",), course.hidden) as made:
-            yield made
+    with contextlib.ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(library, "build", build)
+            made = stack.enter_context(sandbox(("tiny_course",), course.hidden))
+        yield made
 
 
 def left_behind(box):

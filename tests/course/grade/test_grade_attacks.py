@@ -70,7 +70,7 @@ def test_forging_answers(mark, name):
     assert points(result) == (0, *FULL[1:])
 
 
-@pytest.mark.parametrize("name", some(attacks.HOGS, {"os_exit", "kill_all", "fork_bomb", "daemon"}))
+@pytest.mark.parametrize("name", some(attacks.HOGS, {"os_exit", "kill_all", "threads", "daemon"}))
 def test_hog_in_a_cell_of_its_own(mark, name):
     result = mark(learner(first=attacks.HOGS[name]))
     assert points(result) == FULL

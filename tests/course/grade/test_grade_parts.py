@@ -15,6 +15,7 @@ from tiny_course.notebooks import learner, source
 
 import labs
 from labs.course.grade import grade, library, notebook, sandbox
+from labs.course.grade.fault import NoSandbox
 from labs.course.grade.grade import grade_many
 from labs.course.grade.kernel import Kernel, KernelLost
 from labs.course.grade.verdict import Limits, _TooLong, alarm, tidy
@@ -125,6 +126,12 @@ def test_a_fault_of_a_worker_costs_one_notebook(course, box, tmp_path, monkeypat
     assert bad.refused and bad.points == 0 and bad.of == good.of
     assert ("on purpose" in bad.refused) == (name == "fails")
     assert name == "hangs" or good.full
+
+
+def test_a_busy_machine_does_not_cost_the_isolation(box, monkeypatch):
+    monkeypatch.setattr(Kernel.__init__, "__defaults__", (0, -1.0))
+    with pytest.raises(NoSandbox, match="did not start in time"):
+        sandbox._choose(box.address, box.library, (), None)
 
 
 def test_no_warm_server_is_said(box):
