@@ -31,8 +31,9 @@ def sent_by(call, i: int) -> tuple[int, int]:
             return (0, 0) if i == root else (size, 1)
         case "all_reduce":
             item = call.io[i][0].element_size()
-            parts = [elements * item for elements in _split_sizes(call.io[i][0].numel(), n)]
-            return 2 * size - parts[i] - parts[(i + 1) % n], 2 * (n - 1)
+            part, longer = divmod(call.io[i][0].numel(), n)  # the first `longer` parts have one element more
+            unsent = 2 * part + (i < longer) + ((i + 1) % n < longer)  # parts i and i + 1, once each
+            return 2 * size - unsent * item, 2 * (n - 1)
         case "reduce_scatter_tensor" | "all_gather_into_tensor":
             return size // n * (n - 1), n - 1
         case "all_gather":
@@ -75,10 +76,6 @@ def _exchange(call, i, to, outgoing, source, incoming) -> None:
     send = _isend(call, i, to, outgoing)
     _recv(call, i, source, incoming)
     send.wait()
-
-
-def _split_sizes(numel: int, n: int) -> list[int]:
-    return [numel // n + (k < numel % n) for k in range(n)]
 
 
 def _children(v: int, n: int) -> int:

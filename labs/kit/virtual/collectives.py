@@ -225,7 +225,7 @@ def start(engine, rank, name, label, group, signature, io, size, place, async_op
     elif call.name != name or call.signature != signature:
         raise reports.calls_differ(call, rank, label, name, signature, place)
     call.join(i, io, work)
-    lost = [other for other in group.ranks if other in engine.dead and group.index[other] not in call.io]
+    lost = [other for other in engine.dead if other in group.index and group.index[other] not in call.io]
     if lost:
         call.lost = lost[0]
         work.complete(call.error(rank))

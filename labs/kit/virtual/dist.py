@@ -177,14 +177,15 @@ class Dist:
         ):
             self._refuse("isend", tensor, dst)
         send = Send(engine, rank, dst, tag, tensor)
-        frame = _getframe(1)
-        send.place = frame.f_code, frame.f_lasti
         if engine.watch_buffers:
             engine.mail.remember(send)
         if engine.current.offset:
             engine.later(engine.current, partial(engine.mail.post_send, send))
         else:
             engine.mail.post_send(send)
+        if send.mate is None or engine.watch_buffers:
+            frame = _getframe(1)
+            send.place = frame.f_code, frame.f_lasti
         return send
 
     def irecv(self, tensor, src=None, group=None, tag=0, group_src=None):
@@ -202,12 +203,13 @@ class Dist:
         ) and (src is not None or not isinstance(tensor, Tensor) or not tensor.is_contiguous()):
             self._refuse("irecv", tensor, src)
         receive = Receive(engine, rank, src, tag, tensor)
-        frame = _getframe(1)
-        receive.place = frame.f_code, frame.f_lasti
         if engine.current.offset:
             engine.later(engine.current, partial(engine.mail.post_receive, receive))
         else:
             engine.mail.post_receive(receive)
+        if receive.mate is None:
+            frame = _getframe(1)
+            receive.place = frame.f_code, frame.f_lasti
         return receive
 
     def send(self, tensor, dst=None, group=None, tag=0, group_dst=None) -> None:

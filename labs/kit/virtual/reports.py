@@ -161,12 +161,15 @@ def unreceived(engine) -> list[str]:
     for work in engine.mail.unmatched():
         if id(work) in blocked or work.tag < 0:
             continue
-        at = f" at {place_of_instruction(*work.place)}" if work.place else ""
-        when = wording.seconds(work.posted)
+        at = f", at {place_of_instruction(*work.place)}" if work.place else ""
+        when, what = (
+            wording.seconds(work.posted),
+            str(work).split(" ", 1)[1],
+        )  # "to rank 1 (40 B)", "from rank 0 (40 B)"
         if work.is_receive:
-            lines.append(f"nobody sent what rank {work.rank} began to receive, after {when}{at}: {work}")
+            lines.append(f"nobody sent what rank {work.rank} began to receive {what} after {when}{at}")
         else:
-            lines.append(f"nobody received what rank {work.rank} sent, after {when}{at}: {work}")
+            lines.append(f"nobody received what rank {work.rank} sent {what} after {when}{at}")
     return lines
 
 
