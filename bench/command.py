@@ -64,13 +64,16 @@ def main(words: list[str] | None = None) -> int:
         seconds = time.perf_counter() - start
         print(f"\n{name}: {figure.TITLE}")
         print(report.table(rows))
-        print("\n".join(figure.NOTES) + f"\n({seconds:.0f} s)", flush=True)
+        load = machine.load()
+        busy = "" if load is None else f", load {load:.1f} at its end"
+        print("\n".join(figure.NOTES) + f"\n({seconds:.0f} s{busy})", flush=True)
         record["figures"].append(
             {
                 "name": name,
                 "title": figure.TITLE,
                 "notes": " ".join(figure.NOTES),
                 "seconds": seconds,
+                "load_after": load,
                 "rows": [row.as_data() for row in rows],
             }
         )

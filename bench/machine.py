@@ -21,17 +21,22 @@ def describe() -> dict:
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in PACKAGES},
         "revision": _revision(),
-        "load_before": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "load_before": load(),
     }
+
+
+def load() -> float | None:
+    """How many processes wanted a core during the last minute, where the system tells."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
 
 
 def lines(machine: dict) -> list[str]:
     """The same for people."""
     memory = f"{machine['memory_bytes'] / 1e9:.0f} GB" if machine["memory_bytes"] else "memory unknown"
     versions = ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
-    load = machine["load_before"]
-    busy = "" if load is None else f", load {load:.1f} before the first run"
-    if load is not None and load > 0.5:
+    before = machine["load_before"]
+    busy = "" if before is None else f", load {before:.1f} before the first run"
+    if before is not None and before > 0.5:
         busy += " (busy: other programs disturb what follows)"
     return [
         f"Machine   {machine['cpu']}, {machine['cores']} cores, {memory}, {machine['system']}{busy}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 
 from bench.measure import Row, Series, alternate, wall_seconds
+from bench.spawned import main, sum_of_ranks
 from labs.kit import ranks
 
 NAME = "start-up"
@@ -13,26 +14,6 @@ NOTES = (
     "Seconds by the clock from the call until every rank has joined gloo, summed one number with the others, given",
     "back the sum and ended. The first call of run, which starts the server, is shown apart.",
 )
-
-
-def sum_of_ranks(dist) -> float:
-    """The smallest program that needs all ranks."""
-    import torch
-
-    total = torch.tensor(float(dist.get_rank()))
-    dist.all_reduce(total)
-    return total.item()
-
-
-def spawned(rank: int, size: int, port: int, answers) -> None:
-    """The same as a process of torch.multiprocessing.spawn."""
-    import torch
-    import torch.distributed as dist
-
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=size)
-    answers.put(sum_of_ranks(dist))
-    dist.destroy_process_group()
 
 
 def rows(quick: bool) -> list[Row]:
@@ -48,7 +29,7 @@ def rows(quick: bool) -> list[Row]:
 
     def theirs():
         answers = mp.get_context("spawn").SimpleQueue()
-        mp.spawn(spawned, args=(size, free_port(), answers), nprocs=size)
+        mp.spawn(main, args=(size, free_port(), answers), nprocs=size)
         if [answers.get() for _ in range(size)] != right:
             raise AssertionError("spawn gave a wrong sum, so the times mean nothing")
 
