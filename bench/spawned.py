@@ -1,4 +1,4 @@
-"""What the processes of torch.multiprocessing.spawn run. It imports PyTorch and nothing else, to be fair to the peer."""
+"""What the processes of torch.multiprocessing.spawn run. To be fair to the peer it imports nothing but PyTorch."""
 
 import torch
 import torch.distributed as dist
