@@ -16,7 +16,9 @@ import labs
 HERE = Path(__file__).parent
 HIDDEN = re.compile(r"_?(exercises?|answers?|solutions?|oracles?)(_\w+)?\.py")
 """Modules of a lesson that a learner's code never sees, also in parts (``exercises_ring.py``). Any other module of a
-lesson can ask for the same by the module-level line ``HOLDS_ANSWERS = True``."""
+lesson can ask for the same by the module-level line ``HOLDS_ANSWERS = True``, and one that imports `VERDICTS` need not
+even ask."""
+VERDICTS = {"Case", "Exercise", "Wrong"}
 INSIDE = ("jail.py", "warm.py", "remote.py", "stub.py")
 """This room's own modules that run on the sandbox's side, as the package `labs_sandbox`."""
 
@@ -82,11 +84,11 @@ def _copy_lesson(lesson, target, folder):
 
 
 def _holds_answers(module):
-    names = {
-        target.id
-        for statement in ast.parse(module.read_text()).body
-        if isinstance(statement, ast.Assign)
-        for target in statement.targets
-        if isinstance(target, ast.Name)
-    }
-    return "HOLDS_ANSWERS" in names
+    """Whether a module says so, or judges: it imports what verdicts are made of."""
+    tree = ast.parse(module.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("labs.kit.exercise"):
+            if VERDICTS & {alias.name for alias in node.names}:
+                return True
+    assigned = [target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
+    return any(isinstance(target, ast.Name) and target.id == "HOLDS_ANSWERS" for target in assigned)
