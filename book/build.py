@@ -74,11 +74,19 @@ def copy_lessons(source: Path = ROOT / "solutions", target: Path = BOOK / "lesso
     return copied
 
 
-def write_front_page(target: Path = BOOK / "lessons" / "front.html") -> None:
-    """The moving picture of the front page: a ring all-reduce, step by step."""
-    from labs.all_reduce import figures
-
-    target.write_text(figures.front_page()._repr_mimebundle_()["text/html"])
+def write_front_page(
+    lesson: Path = ROOT / "solutions" / "08_all_reduce.ipynb",
+    cell_id: str = "watch-reduce-scatter",
+    target: Path = BOOK / "lessons" / "front.html",
+) -> None:
+    """The moving picture of the front page: a player that a lesson has stored, so that it shows real code's run."""
+    for cell in json.loads(lesson.read_text())["cells"]:
+        if cell["id"] == cell_id:
+            for output in cell["outputs"]:
+                if html := output.get("data", {}).get("text/html"):
+                    target.write_text("".join(html))
+                    return
+    raise SystemExit(f"{lesson.name} has no picture in cell {cell_id!r} for the front page. Run: make solutions")
 
 
 def build(builder_arguments: list[str]) -> int:

@@ -68,12 +68,12 @@ def test_answers_are_folded(page, site, lesson):
 
 def test_a_player_steps_by_keyboard(page, site):
     page.goto(f"{site}lessons/08_all_reduce.html", wait_until="networkidle")
-    player = page.locator(".stp").first
+    player = page.locator(".labs-player").first
     player.scroll_into_view_if_needed()
     player.locator("input[type=range]").focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    assert re.match(r"Step 2\b", player.locator(".stp-say").inner_text())
+    assert re.match(r"Step 2\b", player.locator(".labs-say").inner_text())
 
 
 def test_formulas_are_set_by_the_book_s_own_mathjax(page, site):
