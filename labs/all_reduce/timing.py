@@ -124,7 +124,7 @@ def measured(seconds, world_size=4):
     from labs.kit.hardware import costs
 
     lines = {}
-    for name, label in (("yours", "your ring"), ("library", "the library's")):
+    for name, label in (("yours", "your ring"), ("library", "dist.all_reduce")):
         sizes = list(seconds[name])
         times = [seconds[name][size] for size in sizes]
         lines[label] = (sizes, [statistics.median(t) for t in times], [t[0] for t in times], [t[-1] for t in times])
