@@ -86,7 +86,7 @@ def write_front_page(
                 if html := output.get("data", {}).get("text/html"):
                     target.write_text("".join(html))
                     return
-    raise SystemExit(f"{lesson.name} has no picture in cell {cell_id!r} for the front page. Run: make solutions")
+    raise SystemExit(f"{lesson.name}: no picture in cell {cell_id!r} for the front page. Run: make solutions")
 
 
 def build(builder_arguments: list[str]) -> int:
