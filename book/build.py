@@ -110,9 +110,8 @@ def main() -> int:
     status = build(["--all"] if options.all else [])
     if status == 0:
         page = BOOK / "_build" / "html" / "index.html"
-        print(
-            f"The book is built: {len(lessons)} lessons, {time.monotonic() - began:.0f} s. Open {page.relative_to(ROOT)}"
-        )
+        seconds = time.monotonic() - began
+        print(f"The book is built: {len(lessons)} lessons, {seconds:.0f} s. Open {page.relative_to(ROOT)}")
     return status
 
 

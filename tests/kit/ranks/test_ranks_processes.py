@@ -355,9 +355,9 @@ def test_what_cannot_be_started_says_what_to_do(monkeypatch):
 def test_real_ranks_can_be_switched_off(monkeypatch, on):
     """As in the grader's sandbox, where they would have no network and wait for each other until a limit."""
     monkeypatch.setenv("LABS_REAL_RANKS", "off")
-    with pytest.raises(Misuse, match="switched off"):
-        run(lambda dist: dist.get_rank(), 2, on=on)
-    assert run(lambda dist: dist.get_rank(), 2).results == (0, 1)
+    with pytest.raises(ranks.Misuse, match="switched off"):
+        ranks.run(lambda dist: dist.get_rank(), 2, on=on)
+    assert ranks.run(lambda dist: dist.get_rank(), 2).results == (0, 1)
 
 
 def test_a_rank_cannot_start_ranks():
