@@ -1,8 +1,9 @@
 """The exercises and questions of lesson 01, in the order of the lesson."""
 
 from labs.kit.exercise import Question
-from labs.messages.exercises_collectives import collectives, mean_loss
+from labs.messages.exercises_collectives import collectives
 from labs.messages.exercises_exchange import exchange
+from labs.messages.exercises_mean_loss import mean_loss
 from labs.messages.exercises_scatter import scatter
 from labs.messages.exercises_stream import stream
 

@@ -4,128 +4,128 @@ from functools import partial
 
 import numpy as np
 
-from labs.kit.exercise import Case, Exercise, Wrong, completed, short
+from labs.kit.exercise import Case, Exercise, Wrong, short
+from labs.messages.exercises_exchange_failures import completed_exchange
+from labs.messages.exercises_shared import check_collectives
 
 
 def _cases(seed):
     r = np.random.default_rng(seed)
 
-    def values(world_size, numel, dtype="float64"):
-        return (r.permutation(900)[:world_size, None] + np.arange(numel) / 8).astype(dtype)
+    def inputs(world_size, numel, dtype="float64", late=None):
+        values = (r.permutation(900)[:world_size, None] + np.arange(numel) / 8).astype(dtype)
+        return {"values": values, "late": late}
 
     return [
-        Case("4 ranks, one number each", {"values": values(4, 1)}),
-        Case("4 ranks, 10 numbers each", {"values": values(4, 10)}),
-        Case("5 ranks: an odd ring", {"values": values(5, 3, "float32")}),
-        Case("2 ranks, each the other's neighbour on both sides", {"values": values(2, 2)}, "edge"),
-        Case("a single rank is its own neighbour", {"values": values(1, 2)}, "edge"),
-        Case("whole numbers (int64)", {"values": values(3, 4, "int64")}, "edge"),
-        Case("no numbers at all", {"values": values(3, 0)}, "edge"),
-        Case("8 ranks, 80,000 bytes each: how long?", {"values": values(8, 10_000)}, "budget"),
+        Case("4 ranks, one number each", inputs(4, 1)),
+        Case("4 ranks, 10 numbers each", inputs(4, 10)),
+        Case("5 ranks: an odd ring", inputs(5, 3, "float32")),
+        Case("4 ranks, and rank 2 comes late", inputs(4, 3, late=2)),
+        Case("2 ranks, each the other's neighbour on both sides", inputs(2, 2), "edge"),
+        Case("a single rank is its own neighbour", inputs(1, 2), "edge"),
+        Case("whole numbers (int64)", inputs(3, 4, "int64"), "edge"),
+        Case("no numbers at all", inputs(3, 0), "edge"),
+        Case("8 ranks, 80,000 bytes each: how long?", inputs(8, 10_000), "budget"),
     ]
 
 
 def _run(answers, inputs):
     import torch
 
-    from labs.kit.ranks import outcome
+    from labs.kit.ranks import outcome, work
+
+    def copied(value):
+        return value.clone() if isinstance(value, torch.Tensor) else value
 
     def program(mine, dist):
+        kept = mine.clone()
+        if dist.get_rank() == inputs["late"]:
+            work(seconds=50e-6)
         theirs = answers[0](mine, dist)
-        # Copied at once: what arrives after the return is not part of the answer.
-        return theirs.clone() if isinstance(theirs, torch.Tensor) else theirs
+        # Copied at once: what arrives after the return is not part of the answer. Then the caller uses `mine` again,
+        # as it may, and a moment later looks once more.
+        facts = {"returned": copied(theirs), "kept_mine": torch.equal(mine, kept)}
+        facts["is_mine"] = isinstance(theirs, torch.Tensor) and theirs.data_ptr() == mine.data_ptr()
+        mine.fill_(-1)
+        work(seconds=1e-3, label="the caller goes on")
+        return facts | {"later": copied(theirs)}
 
     values = inputs["values"]
     found = outcome(program, len(values), args=lambda rank: (torch.from_numpy(values[rank].copy()),))
-    # Summaries only: whether a collective was called, not the whole trace.
-    found["collective"] = next((e[6] for e in found.pop("events", []) if e[1] == "collective"), "")
+    # Summaries only: the collectives that were called and when the last rank returned, not the whole trace.
+    events = found.pop("events", [])
+    found["collectives"] = sorted({e[6] for e in events if e[1] == "collective"})
+    found["returned_at"] = max((e[4] for e in events if e[6] == "the caller goes on"), default=0.0)
     return found
 
 
 def _verify(case, output):
     values = case.inputs["values"]
     n, nbytes = len(values), values[0].nbytes
-    output = _completed(output, n)
-    results = output["results"]
+    output = completed_exchange(output, n)
+    results = [r["returned"] for r in output["results"]]
     want = [values[(r - 1) % n] for r in range(n)]
-    got = [g if isinstance(g, np.ndarray) else np.asarray(np.nan) for g in results]
-    same = [np.shape(g) == np.shape(w) and np.array_equal(g, w) for g, w in zip(got, want, strict=True)]
-    if output.get("collective"):
+    check_collectives(output["collectives"], "Rank 0: isend to rank 1, recv from the last rank, then wait.")
+    same = [_equal(g, w) for g, w in zip(results, want, strict=True)]
+    if not all(same):
+        _explain_values(values, want, output, same)
+    if not all(r["kept_mine"] for r in output["results"]):
         raise Wrong(
-            "library_call",
-            f"You called the collective {output['collective']}. Can you do it with one send and one receive per rank?",
+            "mine_changed",
+            "The right numbers, but `mine` has changed. Who else may still need it?",
             then=(
-                "A collective moves more than this needs, and every rank of the group has to take part.",
-                "Rank 0: isend to rank 1, recv from the last rank, then wait.",
+                "The caller gave you `mine` to read. It did not ask you to write to it.",
+                "Return the tensor that you received into, and leave `mine` as it was.",
             ),
         )
-    if not all(same):
-        _explain_values(values, want, got, same, results)
     _verify_budget(case, output, n, nbytes)
 
 
-def _completed(output, n):
-    failure = output.get("failure") if isinstance(output, dict) else None
-    text = str(failure.get("text", "")) if isinstance(failure, dict) else ""
-    if n == 1 and failure and failure.get("kind") not in ("deadlock", "timeout"):
-        raise Wrong(
-            "one_rank",
-            f"With a single rank the right neighbour is the rank itself. Can a rank send to itself?\n{text}",
-            then=(
-                "It cannot, and it need not: nothing has to move.",
-                "If `dist.get_world_size() == 1`, return a copy of `mine`.",
-            ),
-        )
-    if f"rank {n}" in text and failure.get("kind") != "deadlock":
-        raise Wrong(
-            "no_wrap_around",
-            f"Rank {n - 1} has no rank {n} to talk to. Who is its right neighbour on a ring?\n{text}",
-            then=(
-                "After the last rank comes rank 0. Which operator makes a number start over?",
-                f"`(rank + 1) % size`: for rank {n - 1} of {n} that is 0.",
-            ),
-        )
-    if _all_receive(failure):
-        deadlock = (
-            "all_receive_first",
-            "Every rank waits in recv. Who is sending?",
-            "A recv waits until something arrives. Start your own send before you wait.",
-            "isend to the right, then recv from the left, then wait for the isend.",
-        )
-    else:
-        deadlock = (
-            "all_send_first",
-            "Every rank waits in send. Who is receiving?",
-            "A send waits until its receiver is there. Can a rank start one without waiting for it?",
-            "Rank 0: `request = dist.isend(mine, dst=1)`, then `dist.recv(theirs, src=3)`, then `request.wait()`.",
-        )
-    return completed(output, deadlock=deadlock)
+def _equal(got, want):
+    return isinstance(got, np.ndarray) and np.shape(got) == np.shape(want) and np.array_equal(got, want)
 
 
-def _all_receive(failure):
-    """Whether every waiting rank of a deadlock waits in recv (the failure comes from an untrusted process)."""
-    waiting = failure.get("waiting") if isinstance(failure, dict) else None
-    operations = [str(w.get("operation")) for w in waiting if isinstance(w, dict)] if isinstance(waiting, list) else []
-    return bool(operations) and all(operation.startswith("recv") for operation in operations)
-
-
-def _explain_values(values, want, got, same, results):
+def _explain_values(values, want, output, same):
     n = len(values)
     bad = same.index(False)
+    results = [r["returned"] for r in output["results"]]
+    later = [r["later"] for r in output["results"]]
+    got = [g if isinstance(g, np.ndarray) else np.asarray(np.nan) for g in results]
     evidence = f"\nrank {bad}: expected {short(want[bad])}\nrank {bad}: yours    {short(results[bad])}"
 
     def wrong(hint, question, *then):
         raise Wrong(hint, question + evidence, picture=partial(_picture, values, got), then=then)
 
     def all_equal(expected):
-        return all(np.shape(g) == np.shape(e) and np.array_equal(g, e) for g, e in zip(got, expected, strict=True))
+        return all(_equal(g, e) for g, e in zip(results, expected, strict=True))
 
+    if n == 1:
+        wrong(
+            "one_rank_empty",
+            "A single rank is its own left neighbour. Whose numbers should it return?",
+            "Nothing has to be sent, but something has to be returned.",
+            "If `dist.get_world_size() == 1`, return a copy of `mine`.",
+        )
     if all(r is None for r in results):
         wrong(
             "nothing_returned",
             "Every rank returned None. Where did you leave what arrived?",
             "recv fills a tensor that you made; the function still has to return it.",
             "End with `return theirs`.",
+        )
+    if all(isinstance(r, int) for r in results):
+        wrong(
+            "returned_the_receipt",
+            f"Rank {bad} returned {short(results[bad])}. Is that what arrived, or what recv or wait() told you?",
+            "recv answers with the sender's rank, wait() with True. The numbers are in the tensor that you gave them.",
+            "`dist.recv(theirs, src=left)` on a line of its own, then `return theirs`.",
+        )
+    if any(isinstance(r, (list, int, float)) for r in results):
+        wrong(
+            "not_a_tensor",
+            f"Rank {bad} returned {_kind(results[bad])}. What should the caller get?",
+            "The caller gave a tensor and expects one: the tensor that you received into.",
+            "`return theirs`, and nothing beside it.",
         )
     if n > 2 and all_equal([values[(r + 1) % n] for r in range(n)]):
         wrong(
@@ -141,19 +141,32 @@ def _explain_values(values, want, got, same, results):
             "What you send and what you receive are two tensors.",
             "`theirs = torch.empty_like(mine)`, receive into it, return it.",
         )
-    if all(np.shape(g) == np.shape(w) for g, w in zip(got, want, strict=True)):
-        sent = {v.tobytes() for v in values}
-        if n > 2 and all(np.asarray(g).astype(values.dtype).tobytes() in sent for g in got):
-            wrong(
-                "overwritten_before_sent",
-                "A rank passed on numbers that it had just received. Is one tensor both sent and received into?",
-                "Until wait() returns, the tensor you send still belongs to the message.",
-                "Receive into a second tensor, `torch.empty_like(mine)`.",
-            )
+    if same[1:] == [True] * (n - 1) and output["messages"][n - 1] == 0:
+        wrong(
+            "ring_left_open",
+            f"Rank {n - 1} sent nothing, and rank 0 received nothing. Who is to the right of the last rank?",
+            "A line has two ends. A ring has none.",
+            f"Rank {n - 1} sends to rank 0: `(rank + 1) % size` does it without an `if`.",
+        )
+    if n > 2 and all(r["is_mine"] for r in output["results"]):
+        wrong(
+            "overwritten_before_sent",
+            "A rank passed on numbers that it had just received. Is one tensor both sent and received into?",
+            "Until wait() returns, the tensor you send still belongs to the message.",
+            "Receive into a second tensor, `torch.empty_like(mine)`.",
+        )
+    if any(_equal(g, np.full_like(w, -1)) for g, w in zip(results, want, strict=True)) and values.size:
+        wrong(
+            "send_not_awaited",
+            f"The caller wrote -1 into `mine` after your return, and rank {bad} got that. When was the message gone?",
+            "Until wait() has returned, the tensor that you send belongs to the message.",
+            "Keep the request, `request = dist.isend(mine, dst=right)`, and call `request.wait()` before you return.",
+        )
+    if isinstance(later[bad], np.ndarray) and not np.array_equal(later[bad], results[bad], equal_nan=True):
         wrong(
             "no_wait",
-            "The numbers had not arrived when you returned. What do isend and irecv hand you?",
-            "irecv only says where the data shall go. It returns a request at once.",
+            "The numbers arrived after you had returned. What do isend and irecv hand you?",
+            "irecv only says where the data shall go. It returns a request at once. Time alone is no promise, either.",
             "`request = dist.irecv(theirs, src=left)`, and before you use `theirs`: `request.wait()`.",
         )
     wrong(
@@ -162,6 +175,12 @@ def _explain_values(values, want, got, same, results):
         "Draw the ring: each rank one arrow to the right.",
         f"Rank {bad} has rank {(bad - 1) % n} on its left.",
     )
+
+
+def _kind(value):
+    if isinstance(value, list):
+        return "several things" if any(isinstance(v, (list, np.ndarray)) for v in value) else "a list"
+    return "a plain number"
 
 
 def _verify_budget(case, output, n, nbytes):
@@ -173,13 +192,23 @@ def _verify_budget(case, output, n, nbytes):
             f"\nbytes sent by rank: {short(sent)}",
             then=("Each rank has one neighbour to its right.", "One message per rank, with `mine` in it."),
         )
+    if n > 1 and nbytes and max(output["messages"]) > 1:
+        raise Wrong(
+            "many_messages",
+            f"A rank sent {max(output['messages']):,.0f} messages. How few would do?",
+            then=(
+                "Each message costs its latency (here 5 µs) before its first byte moves.",
+                "Send `mine` as a whole: one message per rank.",
+            ),
+        )
     if case.part == "budget":
         one = 5e-6 + nbytes / 50e9  # the standard virtual network: 5 µs and 50 GB/s
-        if output["time"] > 3.5 * one:
+        took = output["returned_at"]
+        if took > 3.5 * one:
             raise Wrong(
                 "one_after_the_other",
-                f"Right, but it took as long as {output['time'] / one:.0f} messages in a row. Do all ranks really wait for their turn?"
-                f"\nvirtual time {output['time'] * 1e6:.1f} µs; one message takes {one * 1e6:.1f} µs",
+                f"Right, but it took as long as {took / one:.0f} messages in a row. Do all ranks really wait for their turn?"
+                f"\nvirtual time {took * 1e6:.1f} µs; one message takes {one * 1e6:.1f} µs",
                 then=(
                     "If one rank receives first and the others send first, the ring unwinds rank by rank.",
                     "With isend every rank starts at once, and all messages travel at the same time.",
@@ -201,7 +230,10 @@ def _achieved(outputs):
     one = 5e-6 + case.inputs["values"][0].nbytes / 50e9
     return [
         ("messages per rank", "1"),
-        ("virtual time on 8 ranks", f"{output['time'] * 1e6:.1f} µs; one message alone takes {one * 1e6:.1f} µs"),
+        (
+            "virtual time on 8 ranks",
+            f"{output['returned_at'] * 1e6:.1f} µs; one message alone takes {one * 1e6:.1f} µs",
+        ),
     ]
 
 

@@ -1,8 +1,11 @@
 """Exercise: a buffer that is filled again before its message has left."""
 
+from functools import partial
+
 import numpy as np
 
-from labs.kit.exercise import Case, Exercise, Wrong, completed, short
+from labs.kit.exercise import Case, Exercise, Wrong, short
+from labs.messages.exercises_shared import completed_or_picture, not_the_module
 
 
 def _cases(seed):
@@ -22,27 +25,43 @@ def _cases(seed):
 
 
 def _run(answers, inputs):
+    import numpy as np
     import torch
 
-    from labs.kit.ranks import outcome
+    from labs.kit.ranks import outcome, work
 
     def program(chunks, dist):
         kept = [c.clone() for c in chunks]
         received = answers[0](chunks, dist)
-        changed = any(not torch.equal(a, b) for a, b in zip(chunks, kept))
-        return {"received": None if received is None else [r.clone() for r in received], "changed": changed}
+        work(seconds=1e-3, label="the caller goes on")
+        found = {"form": type(received).__name__, "changed": any(not torch.equal(a, b) for a, b in zip(chunks, kept))}
+        if received is not None and found["form"] in ("list", "tuple", "Tensor", "generator"):
+            received = list(received)
+            tensors = [r for r in received if isinstance(r, torch.Tensor) and r.numel()]
+            found["distinct"] = len({t.data_ptr() for t in tensors}) == len(tensors)
+            found["received"] = [r.clone() if isinstance(r, torch.Tensor) else r for r in received]
+        return found
 
-    found = outcome(program, 2, args=lambda rank: ([torch.from_numpy(c.copy()) for c in inputs["chunks"]],))
-    found.pop("events", None)
+    chunks = inputs["chunks"]
+
+    def args(rank):  # rank 1 knows how many chunks come and of which shape, not what is in them
+        return ([torch.from_numpy(c.copy() if rank == 0 else np.zeros_like(c)) for c in chunks],)
+
+    found = outcome(program, 2, args=args)
+    events = found.pop("events", [])
+    left = [e[4] for e in events if e[0] == 0 and e[6] == "the caller goes on"]
+    arrived = [e[5] for e in events if e[0] == 0 and e[1] == "send"]
+    found["sends"] = len(arrived)
+    found["under_way"] = sum(end > left[0] for end in arrived) if left else 0
     return found
 
 
 def _verify(case, output):
     chunks = case.inputs["chunks"]
-    output = completed(output)
-    received = output["results"][1]["received"]
+    output = _completed(output)
+    sender, receiver = output["results"]
     want = [2 * c for c in chunks]
-    if received is None:
+    if receiver["form"] == "NoneType":
         raise Wrong(
             "nothing_returned",
             "Rank 1 returned None. Who hands over what it received?",
@@ -51,7 +70,19 @@ def _verify(case, output):
                 "`return received` on rank 1; rank 0 returns nothing.",
             ),
         )
-    if output["results"][0]["changed"]:
+    received = receiver.get("received")
+    if received is None or (
+        len(chunks) and any(not isinstance(r, np.ndarray) or r.shape != want[0].shape for r in received)
+    ):
+        raise Wrong(
+            "not_a_list_of_chunks",
+            f"Rank 1 returned something else than a list of chunks ({receiver['form']}). What does the caller expect?",
+            then=(
+                "One tensor for each chunk, in order, all of them in one list.",
+                "Make the list before the loop, receive into each of its tensors, return the list.",
+            ),
+        )
+    if sender["changed"]:
         raise Wrong(
             "input_changed",
             "The chunks on rank 0 have changed. May you double them where they lie?",
@@ -62,31 +93,90 @@ def _verify(case, output):
         )
     same = [np.array_equal(g, w) for g, w in zip(received, want)]
     if len(received) != len(want) or not all(same):
-        _explain(chunks, want, received, same)
-    messages = sum(output["messages"])
-    if messages < len(chunks) and len(chunks) > 1:
+        _explain(chunks, want, received, output)
+    if output["under_way"]:
+        raise Wrong(
+            "left_too_early",
+            f"Rank 0 returned while {output['under_way']:.0f} of its messages had not arrived. Who looks after them now?",
+            then=(
+                "Real ranks drop a message whose request is thrown away: rank 1 would wait for ever.",
+                "Call wait() on every request before rank 0 returns, on the last one, too.",
+            ),
+        )
+    _verify_messages(sum(output["messages"]), output["sends"], len(chunks))
+
+
+def _verify_messages(messages, sends, count):
+    if messages < count and count > 1:
         raise Wrong(
             "one_big_message",
-            f"{len(chunks)} chunks arrived in {messages:.0f} message. When can rank 1 begin to work?",
+            f"{count} chunks arrived in {messages:.0f} message. When can rank 1 begin to work?",
             then=(
                 "The point of chunks: rank 1 works on the first while the second travels.",
                 "One message per chunk, and a buffer that is free again before you fill it.",
             ),
         )
+    if sends > count:
+        raise Wrong(
+            "many_messages",
+            f"{count} chunks took {sends:.0f} messages. What does a message cost before its first byte moves?",
+            then=("Its latency: here 5 µs each time.", "One message per chunk, however long the chunk is."),
+        )
 
 
-def _explain(chunks, want, received, same):
+def _completed(output):
+    failure = output.get("failure") if isinstance(output, dict) else None
+    return completed_or_picture(
+        output,
+        deadlock=(
+            "count_differs",
+            "One rank waits for a chunk that the other does not send or take. How many chunks does each of them count?",
+            "Both loop over the same `chunks`: as many sends on rank 0 as receives on rank 1.",
+            "`for chunk in chunks:` on both ranks, and one message in each turn.",
+        ),
+        mismatch=(
+            "chunk_of_another_kind",
+            "What is sent and what is received into differ in size or type. What did the doubling do to the chunk?",
+            "`2.0 * chunk` makes floats of whole numbers; `torch.empty(n)` is float32 whatever the chunk is.",
+            "`torch.mul(chunk, 2, out=buffer)` with `buffer = torch.empty_like(chunk)` keeps shape and dtype.",
+        ),
+        misuse=not_the_module(failure),
+    )
+
+
+def _explain(chunks, want, received, output):
     evidence = f"\nexpected {short([short(w, 24) for w in want], 200)}\nyours    {short([short(g, 24) for g in received], 200)}"
 
     def wrong(hint, question, *then):
-        raise Wrong(hint, question + evidence, then=then)
+        raise Wrong(hint, question + evidence, picture=partial(_picture, chunks, received), then=then)
 
+    if not sum(output["messages"]) and len(want):
+        wrong(
+            "nothing_sent",
+            "No message was sent. From where should rank 1 have the chunks?",
+            "On rank 1 `chunks` holds zeros: it says how many chunks come, and of which shape.",
+            "Rank 0 sends each doubled chunk; rank 1 receives into tensors of its own.",
+        )
     if len(received) != len(want):
         wrong(
             "wrong_count",
-            f"{len(received)} chunks arrived, {len(want)} were to be sent. Where does your loop end?",
+            f"Rank 1 returned {len(received)} chunks, and {len(want)} were to be sent. Where does your loop end?",
             "Both ranks loop over the same chunks.",
             "`for chunk in chunks` on rank 0, and as many receives on rank 1.",
+        )
+    if not output["results"][1]["distinct"]:
+        wrong(
+            "received_into_one",
+            "All entries of your list are one and the same tensor. Into what did each recv write?",
+            "A list holds tensors, not copies of them: the next recv overwrites what you have put into it.",
+            "`torch.empty_like(chunk)` for each chunk, and receive into that.",
+        )
+    if sorted(g.tobytes() for g in received) == sorted(w.tobytes() for w in want):
+        wrong(
+            "wrong_order",
+            "All chunks are there, in another order. In which order does each side go through them?",
+            "Messages between two ranks arrive in the order in which they were sent.",
+            "`for chunk in chunks` on both ranks, from the first to the last.",
         )
     if len(want) > 1 and any(
         np.array_equal(received[i], want[j]) for i in range(len(want)) for j in range(i + 1, len(want))
@@ -110,6 +200,21 @@ def _explain(chunks, want, received, same):
         "Print the buffer just before each send.",
         f"The first message has to carry {short(want[0], 40)}.",
     )
+
+
+def _picture(chunks, received):
+    """What should have arrived on rank 1, and what did: a column for each place in the list."""
+    from labs.kit.draw import holdings
+
+    if not len(chunks):
+        return holdings([["nothing"]], [["other"]], name="What rank 1 returns", titles=("due", "yours"))
+    names = {c.tobytes(): f"{k} as it was" for k, c in enumerate(chunks)}
+    names |= {(2 * c).tobytes(): f"{k} doubled" for k, c in enumerate(chunks)}
+    due = [None, *(f"{k} doubled" for k in range(len(chunks)))]
+    got = [names.get(np.asarray(g).tobytes(), "other") for g in received[: len(chunks)]]
+    got += [None] * (len(chunks) - len(got))
+    sides = [due[1:]], [got]
+    return holdings(*sides, name="The chunks in rank 1's list", titles=("should be", "yours"))
 
 
 stream = Exercise("stream", "The buffer that was filled too early", 1.5, _cases, _run, _verify, core=False)

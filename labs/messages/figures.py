@@ -87,10 +87,48 @@ def both_send_first(message_bytes, eager_bytes):
 
     try:
         done = run(program, 2, eager_bytes=int(eager_bytes))
-    except Deadlock:
-        stuck = [(rank, "wait", None, 0, 0.0, 20e-6, "send") for rank in (0, 1)]
-        return timeline(stuck, name=f"Deadlock: {message_bytes:,} bytes wait for a receiver, for ever")
+    except Deadlock as deadlock:
+        waits = [(w.rank, w.operation) for w in deadlock.waiting]
+        return endless(waits, name=f"Deadlock: {message_bytes:,} bytes wait for a receiver, for ever")
     return timeline(done, name=f"Both messages of {message_bytes:,} bytes left at once and were kept")
+
+
+def endless(waits, name="Deadlock"):
+    """A timeline of ranks whose waiting never ends: an open bar each, which says for what the rank waits.
+
+    Parameters
+    ----------
+    waits : list of (int, str)
+        Rank, and what it waits in: (0, "send to rank 1 (8 B)").
+    name : str
+        What happened; the text alternative begins with it.
+
+    Returns
+    -------
+    labs.kit.draw.Picture
+    """
+    from matplotlib.patches import Rectangle
+
+    from labs.kit.draw import Picture, timeline
+    from labs.kit.draw.style import INK, PAPER, SMALL, drawing, text_width
+
+    ranks = max(rank for rank, _ in waits) + 1
+    figure = timeline([(rank, "wait", None, 0, 0.0, 1.0, "") for rank, _ in waits], world_size=ranks).figure
+    axes = figure.axes[0]
+    points = axes.get_position().width * figure.get_size_inches()[0] * 72
+    with drawing():
+        for rank, operation in waits:
+            words = f"waits in {operation} … for ever"
+            half = (text_width(words, SMALL) / 2 + 4) / points
+            axes.add_artist(Rectangle((0.5 - half, rank - 0.26), 2 * half, 0.52, facecolor=PAPER, lw=0, zorder=4))
+            axes.text(0.5, rank, words, ha="center", va="center_baseline", fontsize=SMALL, color=INK, zorder=5)
+            arrow = {"arrowstyle": "->", "color": INK, "lw": 1.6, "shrinkA": 0, "shrinkB": 0}
+            axes.annotate("", (1 + 13 / points, rank), (1, rank), arrowprops=arrow, annotation_clip=False)
+        axes.set_xticks([])
+        axes.set_xlabel("time, without end", labelpad=6)
+        axes.get_legend().remove()
+    sentences = [f"Rank {rank} waits in {operation}, and this never ends" for rank, operation in waits]
+    return Picture(figure, f"{name}. {'. '.join(sentences)}.")
 
 
 def explore_eager():

@@ -46,6 +46,16 @@ def exchange(mine, dist):
 """,
     },
     "scatter": {
+        "from_whoever_sends": """
+def scatter(out, pieces, root, dist):
+    rank, size = dist.get_rank(), dist.get_world_size()
+    if rank == root:
+        out.copy_(pieces[rank])
+        for r in sorted(set(range(size)) - {rank}, reverse=True):
+            dist.send(pieces[r], dst=r)
+    else:
+        dist.recv(out)
+""",
         "one_send_after_the_other": """
 def scatter(out, pieces, root, dist):
     if dist.get_rank() != root:
@@ -74,6 +84,13 @@ def scatter(out, pieces, root, dist):
         "a_list": """
 def collectives():
     return ["all_gather", "reduce", "scatter", "all_to_all", "broadcast", "reduce_scatter", "gather", "all_reduce"]
+""",
+        "names_of_other_libraries": """
+def collectives():
+    return dict(
+        a="AllGather", b="Reduce", c="Scatter", d="alltoall", e="Broadcast",
+        f="ReduceScatter", g="dist.gather", h="allreduce"
+    )
 """,
         "spelt_with_hyphens": """
 def collectives():

@@ -76,6 +76,42 @@ WRONG = {
         "one_after_the_other": EXCHANGE
         + "    if rank == 0:\n        dist.recv(theirs, src=left)\n        dist.send(mine, dst=right)\n"
         + "    else:\n        dist.send(mine, dst=right)\n        dist.recv(theirs, src=left)\n    return theirs\n",
+        "ring_left_open": EXCHANGE
+        + "    if rank < size - 1:\n        dist.send(mine, dst=rank + 1)\n    if rank > 0:\n"
+        + "        dist.recv(theirs, src=rank - 1)\n    return theirs\n",
+        "send_not_awaited": EXCHANGE
+        + "    dist.isend(mine, dst=right)\n    dist.recv(theirs, src=left)\n    return theirs\n",
+        "tags_differ": EXCHANGE
+        + "    request = dist.isend(mine, dst=right, tag=rank)\n    dist.recv(theirs, src=left, tag=rank)\n"
+        + "    request.wait()\n    return theirs\n",
+        "nobody_answers": EXCHANGE
+        + "    right, left = (rank + 1) % 4, (rank - 1) % 4\n    request = dist.isend(mine, dst=right)\n"
+        + "    dist.recv(theirs, src=left)\n    request.wait()\n    return theirs\n",
+        "sends_to_the_left": EXCHANGE
+        + "    requests = [dist.isend(mine, dst=right), dist.isend(mine, dst=left)]\n    dist.recv(theirs, src=left)\n"
+        + "    for request in requests:\n        request.wait()\n    return theirs\n",
+        "buffer_of_another_kind": EXCHANGE
+        + "    theirs = torch.empty(mine.shape)\n    request = dist.isend(mine, dst=right)\n"
+        + "    dist.recv(theirs, src=left)\n    request.wait()\n    return theirs\n",
+        "returned_the_receipt": EXCHANGE
+        + "    request = dist.isend(mine, dst=right)\n    theirs = dist.recv(theirs, src=left)\n"
+        + "    request.wait()\n    return theirs\n",
+        "not_a_tensor": EXCHANGE
+        + "    request = dist.isend(mine, dst=right)\n    dist.recv(theirs, src=left)\n    request.wait()\n"
+        + "    return theirs, left\n",
+        "mine_changed": EXCHANGE
+        + "    request = dist.isend(mine, dst=right)\n    dist.recv(theirs, src=left)\n    request.wait()\n"
+        + "    mine.copy_(theirs)\n    return mine\n",
+        "barrier": EXCHANGE
+        + "    dist.isend(mine, dst=right)\n    dist.irecv(theirs, src=left)\n    dist.barrier()\n    return theirs\n",
+        "many_messages": EXCHANGE
+        + "    for k in range(len(mine)):\n        request = dist.isend(mine[k : k + 1], dst=right)\n"
+        + "        dist.recv(theirs[k : k + 1], src=left)\n        request.wait()\n    return theirs\n",
+        "one_rank_empty": EXCHANGE.replace("return mine.clone()", "return torch.zeros_like(mine)")
+        + "    request = dist.isend(mine, dst=right)\n    dist.recv(theirs, src=left)\n    request.wait()\n    return theirs\n",
+        "module_not_argument": EXCHANGE
+        + "    dist = torch.distributed\n    request = dist.isend(mine, dst=right)\n"
+        + "    dist.recv(theirs, src=left)\n    request.wait()\n    return theirs\n",
         "too_many_bytes": EXCHANGE
         + "    both = torch.cat([mine, mine])\n    into = torch.empty_like(both)\n    request = dist.isend(both, dst=right)\n"
         + "    dist.recv(into, src=left)\n    request.wait()\n    return into[: len(mine)].clone()\n",
@@ -101,6 +137,23 @@ WRONG = {
         + "    everything = torch.stack(pieces) if rank == root else torch.empty(size, *out.shape, dtype=out.dtype)\n"
         + "    if rank == root:\n        for r in range(size):\n            if r != root:\n                dist.send(everything, dst=r)\n"
         + "    else:\n        dist.recv(everything, src=root)\n    out.copy_(everything[rank])\n",
+        "no_pieces_here": SCATTER + "    out.copy_(pieces[rank])\n",
+        "send_not_awaited": SCATTER
+        + "    if rank == root:\n        out.copy_(pieces[root])\n        for r in range(size):\n            if r != root:\n"
+        + "                dist.isend(pieces[r], dst=r)\n    else:\n        dist.recv(out, src=root)\n",
+        "receive_not_awaited": SCATTER
+        + "    if rank == root:\n        out.copy_(pieces[root])\n        for r in range(size):\n            if r != root:\n"
+        + "                dist.send(pieces[r], dst=r)\n    else:\n        dist.irecv(out, src=root)\n",
+        "added_to_out": SCATTER
+        + "    mine = torch.empty_like(out)\n    if rank == root:\n        mine = pieces[root]\n        for r in range(size):\n"
+        + "            if r != root:\n                dist.send(pieces[r], dst=r)\n    else:\n        dist.recv(mine, src=root)\n"
+        + "    out += mine\n",
+        "piece_of_another_kind": SCATTER
+        + "    if rank == root:\n        out.copy_(pieces[root])\n        for r in range(size):\n            if r != root:\n"
+        + "                dist.send(pieces[r].float(), dst=r)\n    else:\n        dist.recv(out, src=root)\n",
+        "barrier": SCATTER
+        + "    if rank == root:\n        out.copy_(pieces[root])\n        for r in range(size):\n            if r != root:\n"
+        + "                dist.send(pieces[r], dst=r)\n    else:\n        dist.recv(out, src=root)\n    dist.barrier()\n",
         "nobody_answers": SCATTER
         + "    if rank == root:\n        out.copy_(pieces[root])\n        for r in range(1, size - 1):\n            dist.send(pieces[r], dst=r)\n"
         + "    else:\n        dist.recv(out, src=root)\n",
@@ -114,7 +167,9 @@ WRONG = {
         "which_way": _names(G="scatter"),
         "missing": _names(E="?"),
         "unknown_name": _names(H="allreduce_sum"),
-        "another_one": _names(E="all_reduce"),
+        "where_it_starts": _names(E="all_reduce"),
+        "where_it_ends": _names(F="reduce"),
+        "no_dictionary": "def collectives():\n    print('A is all_gather')\n",
     },
     "stream": {
         "filled_too_early": STREAM
@@ -135,6 +190,43 @@ def stream(chunks, dist):
         return list(received)
     if chunks:
         dist.send(2 * torch.stack(chunks), dst=1)
+""",
+        "left_too_early": STREAM + "    for chunk in chunks:\n        dist.isend(2 * chunk, dst=1)\n",
+        "count_differs": STREAM + "    for chunk in chunks[:-1]:\n        dist.send(2 * chunk, dst=1)\n",
+        "wrong_order": STREAM + "    for chunk in reversed(chunks):\n        dist.send(2 * chunk, dst=1)\n",
+        "chunk_of_another_kind": STREAM + "    for chunk in chunks:\n        dist.send(2.0 * chunk, dst=1)\n",
+        "other_values": STREAM + "    for chunk in chunks:\n        dist.send(2 * chunk + 1, dst=1)\n",
+        "nothing_sent": "def stream(chunks, dist):\n    return [2 * chunk for chunk in chunks]\n",
+        "not_a_list_of_chunks": STREAM.replace("return received", "return received[-1] if received else []")
+        + "    for chunk in chunks:\n        dist.send(2 * chunk, dst=1)\n",
+        "wrong_count": STREAM.replace("return received", "return received[1:]")
+        + "    for chunk in chunks:\n        dist.send(2 * chunk, dst=1)\n",
+        "received_into_one": """
+def stream(chunks, dist):
+    import torch
+
+    if dist.get_rank() == 1:
+        buffer, received = torch.empty_like(chunks[0]) if chunks else None, []
+        for _ in chunks:
+            dist.recv(buffer, src=0)
+            received.append(buffer)
+        return received
+    for chunk in chunks:
+        dist.send(2 * chunk, dst=1)
+""",
+        "many_messages": """
+def stream(chunks, dist):
+    import torch
+
+    if dist.get_rank() == 1:
+        received = [torch.empty_like(chunk) for chunk in chunks]
+        for tensor in received:
+            for k in range(len(tensor)):
+                dist.recv(tensor[k : k + 1], src=0)
+        return received
+    for chunk in chunks:
+        for k in range(len(chunk)):
+            dist.send(2 * chunk[k : k + 1], dst=1)
 """,
         "nothing_returned": STREAM.replace("        return received\n", "        return\n")
         + "    for chunk in chunks:\n        dist.send(2 * chunk, dst=1)\n",
@@ -157,6 +249,29 @@ def stream(chunks, dist):
         + "    if len(losses) == 0:\n        dist.barrier()\n        return 0.0\n"
         + "    total = torch.tensor([losses.sum().item(), float(len(losses))])\n    dist.all_reduce(total)\n"
         + "    return (total[0] / total[1]).item()\n",
+        "nothing_returned": MEAN
+        + "    total = torch.tensor([losses.sum().item(), float(len(losses))])\n    dist.all_reduce(total)\n    total[0] / total[1]\n",
+        "several_numbers": MEAN
+        + "    total = torch.tensor([losses.sum().item(), float(len(losses))])\n    dist.all_reduce(total)\n    return total.tolist()\n",
+        "sizes_differ": MEAN + "    dist.all_reduce(losses)\n    return losses.mean().item()\n",
+        "not_on_empty_ranks": MEAN
+        + "    total = torch.tensor([losses.sum().item(), float(len(losses))], dtype=torch.float64)\n    dist.all_reduce(total)\n"
+        + "    return (total[0] / total[1]).item() if len(losses) else 0.0\n",
+        "only_rank_0": MEAN
+        + "    total = torch.tensor([losses.sum().item(), float(len(losses))], dtype=torch.float64)\n    dist.reduce(total, dst=0)\n"
+        + "    return (total[0] / total[1]).item() if total[1] else 0.0\n",
+        "own_average": MEAN
+        + "    total = torch.tensor([losses.sum().item(), float(len(losses))], dtype=torch.float64)\n"
+        + "    dist.all_reduce(total, async_op=True)\n    return (total[0] / total[1]).item() if total[1] else 0.0\n",
+        "divided_by_own_count": MEAN
+        + "    total = losses.sum().reshape(1)\n    dist.all_reduce(total)\n    return total.item() / max(1, len(losses))\n",
+        "counted_the_empty": MEAN
+        + "    if len(losses) == 0:\n        losses = torch.zeros(1, dtype=torch.float64)\n"
+        + "    total = torch.tensor([losses.sum().item(), float(len(losses))], dtype=torch.float64)\n    dist.all_reduce(total)\n"
+        + "    return (total[0] / total[1]).item()\n",
+        "cut_off": MEAN
+        + "    total = torch.tensor([int(losses.sum()), len(losses)])\n    dist.all_reduce(total)\n"
+        + "    return total[0].item() / max(1, total[1].item())\n",
         "sends_the_losses": MEAN
         + "    count = torch.tensor([len(losses)])\n    dist.all_reduce(count, op=dist.ReduceOp.MAX)\n    longest = int(count)\n"
         + "    mine = torch.full((longest + 1,), float('nan'), dtype=torch.float64)\n    mine[: len(losses)] = losses\n"

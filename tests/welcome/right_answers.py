@@ -10,6 +10,8 @@ RIGHT = {
         "built_in": "def average(value, dist):\n    dist.all_reduce(value, op=dist.ReduceOp.AVG)\n    return value\n",
         "divide_first": "def average(value, dist):\n    share = value / dist.get_world_size()\n"
         "    dist.all_reduce(share)\n    return share\n",
+        "asynchronous_and_awaited": "def average(value, dist):\n    dist.all_reduce(value, async_op=True).wait()\n"
+        "    return value / dist.get_world_size()\n",
         "by_hand_from_rank_0": "def average(value, dist):\n    dist.reduce(value, dst=0)\n"
         "    value /= dist.get_world_size()\n    dist.broadcast(value, src=0)\n    return value\n",
     },
