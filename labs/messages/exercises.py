@@ -11,7 +11,7 @@ __all__ = ["collectives", "exchange", "groups", "mean_loss", "mismatch", "rendez
 
 rendezvous = Question(
     "rendezvous",
-    "When does a blocking send end, on NCCL and on virtual ranks?",
+    "When does a blocking send end, on gloo and on virtual ranks?",
     {"a": "As soon as it is called", "b": "When the receiver has taken the data", "c": "At the next barrier"},
     right="b",
     why={
@@ -35,17 +35,17 @@ who_calls = Question(
 
 mismatch = Question(
     "mismatch",
-    "Rank 0 sends 3 numbers, rank 1 receives into a tensor of 4. What does gloo do?",
+    "Rank 0 sends 3 numbers, rank 1 receives into a tensor of 4. What can you rely on?",
     {
-        "a": "It raises an error",
-        "b": "It fills 3 of the 4 and says nothing",
-        "c": "It depends on the release and the backend",
+        "a": "On an error",
+        "b": "On 3 of the 4 being filled",
+        "c": "On nothing: it depends on release and backend",
     },
     right="c",
     why={
-        "a": "Some backends and debug modes do. You cannot rely on it.",
-        "b": "Often that is what you see. You cannot rely on it either.",
-        "c": "The interface leaves it open. So the course checks sizes for you, on virtual ranks always.",
+        "a": "Some backends and debug modes raise one. Others do not.",
+        "b": "Often that is what you see, without a word. Another backend or release may do something else.",
+        "c": "The interface leaves it open. So the course checks sizes for you: always on virtual ranks.",
     },
 )
 

@@ -99,7 +99,7 @@ def _verify(case, output):
             "left_too_early",
             f"Rank 0 returned while {output['under_way']:.0f} of its messages had not arrived. Who looks after them now?",
             then=(
-                "Real ranks drop a message whose request is thrown away: rank 1 would wait for ever.",
+                "On gloo a request that is thrown away takes its message with it: rank 1 would wait for ever.",
                 "Call wait() on every request before rank 0 returns, on the last one, too.",
             ),
         )
@@ -203,18 +203,18 @@ def _explain(chunks, want, received, output):
 
 
 def _picture(chunks, received):
-    """What should have arrived on rank 1, and what did: a column for each place in the list."""
+    """Rank 0's chunks and rank 1's list, as they should be and as they are."""
     from labs.kit.draw import holdings
 
     if not len(chunks):
-        return holdings([["nothing"]], [["other"]], name="What rank 1 returns", titles=("due", "yours"))
-    names = {c.tobytes(): f"{k} as it was" for k, c in enumerate(chunks)}
-    names |= {(2 * c).tobytes(): f"{k} doubled" for k, c in enumerate(chunks)}
-    due = [None, *(f"{k} doubled" for k in range(len(chunks)))]
+        return holdings([[None], [None]], [[None], ["something"]], name="Rank 1's list", titles=("should be", "yours"))
+    names = {c.tobytes(): f"{k}" for k, c in enumerate(chunks)}
+    names |= {(2 * c).tobytes(): f"2 × {k}" for k, c in enumerate(chunks)}
+    own = [f"{k}" for k in range(len(chunks))]
     got = [names.get(np.asarray(g).tobytes(), "other") for g in received[: len(chunks)]]
     got += [None] * (len(chunks) - len(got))
-    sides = [due[1:]], [got]
-    return holdings(*sides, name="The chunks in rank 1's list", titles=("should be", "yours"))
+    due = [own, [f"2 × {k}" for k in own]]
+    return holdings(due, [own, got], name="The chunks on both ranks", titles=("should be", "yours"))
 
 
 stream = Exercise("stream", "The buffer that was filled too early", 1.5, _cases, _run, _verify, core=False)

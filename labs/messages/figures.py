@@ -53,8 +53,8 @@ def reveal_hang(guess):
     """Show the guess beside the smallest message that the lesson tried on gloo (4 bytes, which hangs)."""
     return guess.reveal(
         4,
-        "Even one number of 4 bytes hangs: gloo keeps no message for a receiver that is not there, whatever its size. "
-        "MPI libraries usually keep small ones, so the same code behaves differently there.",
+        "Even one number of 4 bytes hangs: gloo keeps no message for a receiver that is not there. "
+        "MPI libraries usually keep small ones, so the same code runs there until the messages grow.",
     )
 
 

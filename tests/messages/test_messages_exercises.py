@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from labs.kit.exercise.testing import assert_accepts, assert_exercise
+from labs.kit.exercise.testing import assert_accepts, assert_exercise, assert_rejects, outcomes_of
 from labs.messages import exercises
 
 HERE = Path(__file__).parent
@@ -43,3 +43,22 @@ def test_the_lesson_s_own_answers_are_accepted():
         role = cell["metadata"].get("nbgrader", {})
         if role.get("solution") and role.get("grade_id") in WRONG:
             assert_accepts(getattr(exercises, role["grade_id"]), "import torch\n" + "".join(cell["source"]))
+
+
+@pytest.mark.parametrize(
+    "name, hint", [("exchange", "all_send_first"), ("stream", "filled_too_early"), ("mean_loss", "one_rank_skips")]
+)
+def test_the_broken_programs_of_the_lesson_meet_the_misconception_they_show(name, hint):
+    """What a learner starts from, as published."""
+    import json
+
+    path = HERE.parents[1] / "notebooks" / "01_messages.ipynb"
+    cells = json.loads(path.read_text())["cells"]
+    source = next("".join(c["source"]) for c in cells if c["metadata"].get("nbgrader", {}).get("grade_id") == name)
+    assert_rejects(getattr(exercises, name), "import torch\n" + source, hint)
+
+
+def test_untouched_names_are_unsolved_not_wrong():
+    source = "def collectives():\n    return {letter: '?' for letter in 'ABCDEFGH'}\n"
+    outcomes = outcomes_of(exercises.collectives, source)
+    assert outcomes[0].wrong.hint == "unsolved"

@@ -49,3 +49,29 @@ def test_watching_shows_the_learner_s_own_messages():
     html = figures.watch_scatter(scatter)._repr_mimebundle_()["text/html"]
     assert html.index("rank 3") < html.rindex("rank 2")
     assert "1 MB" in html
+
+
+def test_a_wait_that_never_ends_is_drawn_and_told_as_one():
+    picture = figures.endless([(0, "send to rank 1 (8 B)"), (1, "send to rank 0 (8 B)")])
+    axes = picture.figure.axes[0]
+    assert [text.get_text() for text in axes.texts if text.get_text()] == [
+        "waits in send to rank 1 (8 B) … for ever",
+        "waits in send to rank 0 (8 B) … for ever",
+    ]
+    assert not axes.get_xticks().size, "a time scale would suggest an end"
+    assert picture.alt.count("never ends") == 2
+
+
+def test_a_deadlock_in_a_check_brings_its_picture():
+    from labs.kit.exercise.testing import outcomes_of
+    from labs.messages import exercises
+
+    source = """
+def exchange(mine, dist):
+    theirs, rank, size = mine.clone(), dist.get_rank(), dist.get_world_size()
+    dist.send(mine, dst=(rank + 1) % size)
+    dist.recv(theirs, src=(rank - 1) % size)
+    return theirs
+"""
+    wrong = outcomes_of(exercises.exchange, source)[0].wrong
+    assert "Rank 3 waits in send to rank 0" in wrong.picture().alt
