@@ -202,7 +202,7 @@ def _ticks(axis, kind: Axis, limits, values) -> str:
     powers = sorted(set(values))
     if powers and kind.unit not in PREFIXED and all(math.log2(value).is_integer() for value in powers):
         axis.set_major_locator(FixedLocator(powers[:: -(-len(powers) // 11)]))
-    elif math.log10(limits[1] / limits[0]) < 1.3:
+    elif math.log10(limits[1] / limits[0]) < 2.5:  # else one or two labels would be all
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     else:
         axis.set_major_locator(LogLocator(numticks=9))

@@ -46,7 +46,10 @@ def scale(largest: float, unit: str) -> tuple[float, str]:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """`value` with `digits` significant digits and without an exponent; infinity is ∞."""
+    """`value` with `digits` significant digits and without an exponent; infinity is ∞.
+
+    Whole numbers below a million are exact: "1024 ranks" must not become 1020.
+    """
     value = float(value)
     if math.isnan(value):
         return "not a number"
@@ -54,6 +57,8 @@ def number(value: float, digits: int = 3) -> str:
         return "∞" if value > 0 else "-∞"
     if value == 0:
         return "0"
+    if value.is_integer() and abs(value) < 1e6:
+        return str(int(value))
     rounded = float(f"{value:.{digits}g}")
     if math.isinf(rounded):  # rounding the very largest numbers up leaves what a float can hold
         rounded = value

@@ -42,7 +42,7 @@ def test_a_number_never_has_an_exponent_and_keeps_its_digits(value, digits):
         (50e9, "B/s", "50 GB/s"),
         (-3e-3, "s", "-3 ms"),
         (math.inf, "s", "∞ s"),
-        (1234, "ranks", "1230 ranks"),
+        (1234, "ranks", "1234 ranks"),
         (7, "", "7"),
     ],
 )
