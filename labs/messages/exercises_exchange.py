@@ -51,7 +51,7 @@ def _run(answers, inputs):
         return facts | {"later": copied(theirs)}
 
     values = inputs["values"]
-    found = outcome(program, len(values), args=lambda rank: (torch.from_numpy(values[rank].copy()),))
+    found = outcome(program, len(values), args=lambda rank: (torch.from_numpy(values[rank].copy()),), timeout=10)
     # Summaries only: the collectives that were called and when the last rank returned, not the whole trace.
     events = found.pop("events", [])
     found["collectives"] = sorted({e[6] for e in events if e[1] == "collective"})

@@ -47,7 +47,7 @@ def _run(answers, inputs):
         mine = [torch.from_numpy(p.copy()) for p in pieces] if rank == root else None
         return out, mine, root
 
-    found = outcome(program, len(pieces), args=args)
+    found = outcome(program, len(pieces), args=args, timeout=10)
     found["collectives"] = sorted({e[6] for e in found.pop("events", []) if e[1] == "collective"})
     return found
 
@@ -158,6 +158,13 @@ def _explain_values(pieces, root, output, same):
             "The piece arrived after your function had returned. What did irecv hand you?",
             "irecv comes back at once with a request. The tensor is filled when the request's wait() has returned.",
             "`request = dist.irecv(out, src=root)`, then `request.wait()`; or simply `dist.recv(out, src=root)`.",
+        )
+    if n > 1 and not sum(output["messages"]):
+        wrong(
+            "nothing_sent",
+            f"No message was sent, and only rank {root} has the pieces. How does rank {bad} get its own?",
+            "Two kinds of rank, two things to do: the root sends, the others receive.",
+            f"Rank {root} calls `dist.send(pieces[r], dst=r)` for every other rank r, and each of them one `dist.recv`.",
         )
     if all(t for r, t in enumerate(untouched) if r != root) and n > 1:
         wrong(

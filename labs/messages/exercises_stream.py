@@ -47,7 +47,7 @@ def _run(answers, inputs):
     def args(rank):  # rank 1 knows how many chunks come and of which shape, not what is in them
         return ([torch.from_numpy(c.copy() if rank == 0 else np.zeros_like(c)) for c in chunks],)
 
-    found = outcome(program, 2, args=args)
+    found = outcome(program, 2, args=args, timeout=10)
     events = found.pop("events", [])
     left = [e[4] for e in events if e[0] == 0 and e[6] == "the caller goes on"]
     arrived = [e[5] for e in events if e[0] == 0 and e[1] == "send"]

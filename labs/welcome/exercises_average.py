@@ -31,7 +31,7 @@ def _run_average(answers, inputs):
     from labs.kit.ranks import outcome
 
     values = inputs["values"]
-    found = outcome(answers[0], len(values), args=lambda rank: (torch.from_numpy(values[rank].copy()),))
+    found = outcome(answers[0], len(values), args=lambda rank: (torch.from_numpy(values[rank].copy()),), timeout=10)
     found.pop("events", None)
     return found
 

@@ -21,7 +21,7 @@ def _square_cases(seed):
 def _run_square(answers, inputs):
     from labs.kit.ranks import outcome
 
-    return outcome(answers[0], inputs["world_size"])
+    return outcome(answers[0], inputs["world_size"], timeout=10)
 
 
 def _number(value):

@@ -137,6 +137,7 @@ WRONG = {
         + "    everything = torch.stack(pieces) if rank == root else torch.empty(size, *out.shape, dtype=out.dtype)\n"
         + "    if rank == root:\n        for r in range(size):\n            if r != root:\n                dist.send(everything, dst=r)\n"
         + "    else:\n        dist.recv(everything, src=root)\n    out.copy_(everything[rank])\n",
+        "nothing_sent": SCATTER + "    if rank == root:\n        out.copy_(pieces[rank])\n",
         "no_pieces_here": SCATTER + "    out.copy_(pieces[rank])\n",
         "send_not_awaited": SCATTER
         + "    if rank == root:\n        out.copy_(pieces[root])\n        for r in range(size):\n            if r != root:\n"
