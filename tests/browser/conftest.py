@@ -1,4 +1,4 @@
-"""A Chromium and a JupyterLab for the tests in this folder; both end with the tests."""
+"""A JupyterLab for the tests in this folder; it ends with them. (The browser comes from tests/conftest.py.)"""
 
 import json
 import os
@@ -14,24 +14,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-CHROMIUM = next((p for n in ("chromium", "chromium-browser", "google-chrome") if (p := shutil.which(n))), None)
-FLAGS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """Chromium, driven by Playwright."""
-    if CHROMIUM is None:
-        pytest.skip("no Chromium here: install Debian's package chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
 
 
 def free_port():
