@@ -45,20 +45,22 @@ def messages(events_or_run, *, world_size=None, name="Run", frames=9, label=None
     for step, cut in enumerate(cuts):
         arrived = [message for message in everything if before < message.end <= cut]
         so_far = sum(message.end <= cut for message in everything)
+        # The first step stands in the middle of the first messages: an empty picture would show nothing.
+        shown = arrived or [message for message in everything if message.start < cut < message.end]
         late = timeline(
             spans, until=cut, world_size=ranks, name=name, end=last, width=340 if ranks <= MOST_AROUND else 504
         )
         pictures.append(
-            [between(arrived, ranks, name=f"{name}, step {step}"), late] if ranks <= MOST_AROUND else [late]
+            [between(shown, ranks, name=f"{name}, step {step}"), late] if ranks <= MOST_AROUND else [late]
         )
-        captions.append(_caption(cut, arrived, so_far, len(everything)))
+        captions.append(_caption(cut, arrived, len(shown), so_far, len(everything)))
         tables.append(_rows(arrived, last, max(8, MOST_ROWS // len(cuts))))
         before = cut
     return player(pictures, captions, tables if everything else None, label=label or f"{name}, step by step")
 
 
 def _moments(everything, spans, last: float, most: int) -> list[float]:
-    """The instants to show: before the first message, then the arrivals, thinned evenly to at most `most`."""
+    """The instants to show: within the first message, then the arrivals, thinned evenly to at most `most`."""
     if everything:
         ends, first = [message.end for message in everything], min(message.start for message in everything)
     else:
@@ -72,15 +74,16 @@ def _moments(everything, spans, last: float, most: int) -> list[float]:
     if not distinct or distinct[-1] <= 0:
         raise ValueError("Nothing happened in this run, so there is no step to show.")
     groups = min(most, len(distinct))
-    return [min(first, distinct[0]), *(distinct[(i + 1) * len(distinct) // groups - 1] for i in range(groups))]
+    return [min((first + distinct[0]) / 2, distinct[0]), *(distinct[(i + 1) * len(distinct) // groups - 1] for i in range(groups))]
 
 
-def _caption(cut: float, arrived: list[Message], so_far: int, total: int) -> str:
+def _caption(cut: float, arrived: list[Message], under_way: int, so_far: int, total: int) -> str:
     when = f"At {quantity(cut, 's', 4)}"
     if not total:
         return f"{when}. No rank sends a message."
     if not arrived:
-        return f"{when}: no message has arrived yet."
+        verb = "is" if under_way == 1 else "are"
+        return f"{when}: {count(under_way, 'message')} {verb} on the way, none has arrived yet."
     ways = [f"{message.source} → {message.target} ({quantity(message.bytes, 'B')})" for message in arrived[:8]]
     more = f" and {len(arrived) - 8} more" if len(arrived) > 8 else ""
     verb = "arrives" if len(arrived) == 1 else "arrive"

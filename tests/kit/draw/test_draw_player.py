@@ -106,7 +106,7 @@ def test_messages_step_through_every_arrival(ring_events):
     player = draw.messages(events, name="Step", frames=12)
     arrivals = sorted({round(event[5], 12) for event in events if event[1] == "send"})
     assert len(player.frames) == 1 + len(arrivals)
-    assert player.captions[0] == "At 400 µs: no message has arrived yet."
+    assert player.captions[0] == "At 442.5 µs: 2 messages are on the way, none has arrived yet."
     assert player.captions[-1].endswith("24 of 24 so far.")
     assert sum(len(step) for step in player.events) == 24
     for caption, step, at in zip(player.captions[1:], player.events[1:], arrivals):
