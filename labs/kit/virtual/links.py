@@ -88,10 +88,15 @@ class Network:
         return wire
 
     def begin(self, transfer: Transfer) -> None:
-        """Start a transfer (with its `route` set) now."""
+        """Start a transfer now. Without a `route` of its own it goes from its `rank` to its `peer`."""
         clock = self.clock
         now = clock.now
-        latency, bandwidth, wires = transfer.route
+        route = transfer.route
+        if route is None:
+            source, target = transfer.rank, transfer.peer
+            route = self.routes.get(source * self.world_size + target) or self.route(source, target)
+            transfer.route = route
+        latency, bandwidth, wires = route
         transfer.start, transfer.shared = now, False
         if transfer.nbytes:
             for wire in wires:

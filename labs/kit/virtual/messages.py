@@ -13,7 +13,7 @@ from collections import deque
 import torch
 
 from labs.kit.virtual import wording
-from labs.kit.virtual.links import ARRIVED, NOT_STARTED, Network, Transfer
+from labs.kit.virtual.links import ARRIVED, NOT_STARTED, Transfer
 
 in_backward = torch._C._current_graph_task_id  # its value is -1 outside of backward
 
@@ -80,21 +80,48 @@ class Send(Work, Transfer):
     is_receive = False
 
     def __init__(self, engine, rank, peer, tag, tensor):
-        self.engine, self.rank, self.peer, self.tag, self.tensor = engine, rank, peer, tag, tensor
-        self.nbytes, self.due = tensor.nbytes, NOT_STARTED
-        self.done, self.error, self.waiter, self.mate, self.place, self.snapshot = False, None, None, None, None, None
+        self.engine = engine
+        self.rank = rank
+        self.peer = peer
+        self.tag = tag
+        self.tensor = tensor
+        self.nbytes = tensor.nbytes
+        self.due = NOT_STARTED
+        self.done = False
+        self.error = self.waiter = self.mate = self.place = self.snapshot = self.route = None
 
     def wake(self, task) -> None:
         self.waiter = task
 
-    def fire(self, time: float) -> None:  # Transfer.fire with `arrived` written out: this runs for every message
-        if self.due == time:
-            if self.shared:
-                self.engine.network.last_byte(self)
-            else:
-                self.due = ARRIVED
-                if self.mate is not None:
-                    self.engine.mail.deliver(self)
+    def fire(self, time: float) -> None:
+        """The last byte is there: copy, wake both sides, write it down (Transfer.fire and arrived in one function)."""
+        if self.due != time:
+            return
+        if self.shared:
+            self.engine.network.last_byte(self)
+            return
+        self.due = ARRIVED
+        receive = self.mate
+        if receive is None:  # an eager message whose receiver is not there yet
+            return
+        mail = self.engine.mail
+        if self.snapshot is not None and self.tensor._version != self.version:
+            mail.compare(self)
+        try:
+            receive.tensor.copy_(self.tensor)
+        except RuntimeError:  # the same number of elements in another shape, or a parameter
+            receive.tensor.data.copy_(self.tensor.detach().reshape(receive.tensor.shape))
+        self.done = receive.done = True
+        self.mate = None  # leaves no cycle send - receive: both are freed at once, without the garbage collector
+        if self.waiter is not None:
+            mail.ready.append(self.waiter)
+        if receive.waiter is not None:
+            mail.ready.append(receive.waiter)
+        rank, nbytes = self.rank, self.nbytes
+        mail.sent[rank] += nbytes
+        mail.count[rank] += 1
+        if mail.rows is not None:
+            mail.rows.fromlist([rank, self.peer, self.tag, nbytes, self.start, time])
 
     def peers(self) -> tuple[int, ...]:
         return (self.peer,)
@@ -121,8 +148,13 @@ class Receive(Work):
     is_receive = True
 
     def __init__(self, engine, rank, peer, tag, tensor):
-        self.engine, self.rank, self.peer, self.tag, self.tensor = engine, rank, peer, tag, tensor
-        self.done, self.error, self.waiter, self.mate, self.place = False, None, None, None, None
+        self.engine = engine
+        self.rank = rank
+        self.peer = peer
+        self.tag = tag
+        self.tensor = tensor
+        self.done = False
+        self.error = self.waiter = self.mate = self.place = None
 
     def wake(self, task) -> None:
         self.waiter = task
@@ -182,7 +214,7 @@ class Mail:
             return
         if send.nbytes <= self.eager_bytes:
             send.tensor, send.done = send.tensor.detach().clone(), True
-            self._begin(send)
+            self.network.begin(send)
         if receive is not None:
             self._match(send, receive)
         else:
@@ -226,36 +258,10 @@ class Mail:
             self.engine.sizes_differ(send, receive)
         send.mate, receive.mate = receive, send
         if send.due < 0.0:
-            self._begin(send)
+            self.network.begin(send)
         elif send.due == ARRIVED:  # an eager message that was here already
-            self.deliver(send)
-
-    def _begin(self, send: Send) -> None:
-        network: Network = self.network
-        key = send.rank * network.world_size + send.peer
-        send.route = network.routes.get(key) or network.route(send.rank, send.peer)
-        network.begin(send)
-
-    def deliver(self, send: Send) -> None:
-        """The last byte is there: copy, wake both sides, write it down."""
-        receive = send.mate
-        if send.snapshot is not None and send.tensor._version != send.version:
-            self._compare(send)
-        try:
-            receive.tensor.copy_(send.tensor)
-        except RuntimeError:  # the same number of elements in another shape, or a parameter
-            receive.tensor.data.copy_(send.tensor.detach().reshape(receive.tensor.shape))
-        send.done = receive.done = True
-        send.mate = None  # leaves no cycle send - receive: both are freed at once, without the garbage collector
-        if send.waiter is not None:
-            self.ready.append(send.waiter)
-        if receive.waiter is not None:
-            self.ready.append(receive.waiter)
-        rank, nbytes = send.rank, send.nbytes
-        self.sent[rank] += nbytes
-        self.count[rank] += 1
-        if self.rows is not None:
-            self.rows.fromlist([rank, send.peer, send.tag, nbytes, send.start, self.clock.now])
+            send.due = now = self.clock.now
+            send.fire(now)
 
     # ---- buffers that were changed before wait()
 
@@ -269,7 +275,7 @@ class Mail:
             return
         send.snapshot = tensor.detach().clone() if tensor.requires_grad else tensor.clone()
 
-    def _compare(self, send: Send) -> None:
+    def compare(self, send: Send) -> None:
         # The version counts changes to any view of the same memory, so only a comparison can tell.
         now, then = (tensor.detach().reshape(-1).view(torch.uint8) for tensor in (send.tensor, send.snapshot))
         if not torch.equal(now, then):

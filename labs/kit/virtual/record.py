@@ -36,7 +36,7 @@ class Event(NamedTuple):
 class Record:
     """The record of one run.
 
-    Messages are rows of six numbers (rank, peer, tag, bytes, start, end) in one array, 48 bytes each; `Mail.deliver`
+    Messages are rows of six numbers (rank, peer, tag, bytes, start, end) in one array, 48 bytes each; `Send.fire`
     writes them. With `keep=False` only the sums are kept.
     """
 
