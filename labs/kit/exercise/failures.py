@@ -86,7 +86,8 @@ def _error(failure):
     what = clip(f"{kind}: {message}" if message else kind, 300)
     if not failure.get("lines"):  # it failed before a line of the answer ran: a parameter too few, say
         return (
-            f"{who} could not even start: {_sentence(what)} Does your function take the parameters that the task names?",
+            f"{who} could not even start: {_sentence(what)} Does your function take the parameters that the task"
+            " names?",
             "Compare the first line of your function, `def ...`, with the one that you were given.",
         )
     return (
