@@ -20,17 +20,20 @@ class Dist(PointToPoint, Collectives):
 
     ReduceOp, P2POp, Work, GroupMember = ReduceOp, P2POp, Work, GroupMember
 
-    def __getattr__(self, name: str):
-        have = [n for n in dir(type(self)) if not n.startswith("_")]
+    # No __getattr__: with one Python looks up every attribute the slow way, and each message needs some ten of them.
+    @classmethod
+    def _missing(cls, name: str) -> str:
+        """About an attribute that is not there (the text of a failed run)."""
+        have = [n for n in dir(cls) if not n.startswith("_")]
         if name in ("init_process_group", "destroy_process_group"):
-            text = f"virtual ranks are connected before your function starts: leave dist.{name} out"
-        elif hasattr(torch.distributed, name):
-            text = f'virtual ranks have no dist.{name}; it runs on real ranks (on="gloo").'
-            text += f" Virtual ranks have {', '.join(have)}"
-        else:
-            close = difflib.get_close_matches(name, have, 1)
-            text = f"torch.distributed has no {name}" + (f"; did you mean {close[0]}?" if close else "")
-        raise AttributeError(text)
+            return f"virtual ranks are connected before your function starts: leave dist.{name} out"
+        if hasattr(torch.distributed, name):
+            return (
+                f'virtual ranks have no dist.{name}; it runs on real ranks (on="gloo"). '
+                f"Virtual ranks have {', '.join(have)}"
+            )
+        close = difflib.get_close_matches(name, have, 1)
+        return f"torch.distributed has no {name}" + (f"; did you mean {close[0]}?" if close else "")
 
     def __repr__(self) -> str:
         return f"<virtual torch.distributed of rank {self._rank} of {self._world_size}>"

@@ -57,6 +57,8 @@ def failure(engine, rank: int | None, error: BaseException) -> BaseException:
         )
         misuse.__cause__ = error
         return misuse
+    if isinstance(error, AttributeError) and hasattr(error.obj, "_missing"):
+        message = error.obj._missing(error.name)
     failed = RankFailed(rank, name, message, lines, engine.clock.now)
     failed.__cause__ = error
     return failed
