@@ -22,7 +22,7 @@ from labs.kit.virtual.failures import Misuse, RankDied, RunFailure
 from labs.kit.virtual.generators import Generators
 from labs.kit.virtual.groups import Group
 from labs.kit.virtual.links import Network
-from labs.kit.virtual.messages import Mail
+from labs.kit.virtual.mail import Mail
 from labs.kit.virtual.places import place_of_frame, place_of_instruction
 from labs.kit.virtual.record import Record
 from labs.kit.virtual.tasks import Task, Working, set_grad
@@ -31,6 +31,7 @@ from labs.kit.virtual.watchdog import twice, withdraw
 _grad_enabled = torch.is_grad_enabled
 _PATIENCE = 1000  # rounds in which ranks only ask is_completed() and nothing happens, before it counts as a deadlock
 _POLITE, _UNWIND = 10, 100  # how often a rank may refuse to end before it is pressed, and before it is left alone
+_ROWS_LOOSE = 100_000  # numbers in the record before they are packed
 WATCHED_RANKS = 64  # send buffers are watched for changes up to this many ranks
 
 
@@ -134,7 +135,7 @@ class Engine:
     # ---- the loop
 
     def loop(self) -> None:
-        ready, new, clock, network, idle = self.ready, self.new, self.clock, self.network, 0
+        ready, new, clock, network, record, idle = self.ready, self.new, self.clock, self.network, self.record, 0
         times, buckets = clock.times, clock.buckets
         while True:
             while new or ready:  # only the hub starts greenlets: from within a rank they would stack up on its C stack
@@ -144,6 +145,7 @@ class Engine:
                 if self.failure is not None:
                     return
             set_grad(False)
+            record.pack(_ROWS_LOOSE)
             if network.touched:
                 network.settle()
             if times:
@@ -183,6 +185,7 @@ class Engine:
             try:
                 with watchdog:
                     self.loop()
+                self.record.pack()
             except BaseException as error:  # in the hub: a time-out or an interrupt between two ranks
                 self.failure = self.failure or (None, error)
             failure = None
