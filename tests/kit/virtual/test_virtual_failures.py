@@ -345,6 +345,7 @@ def test_code_that_uses_the_real_module_is_told_so():
     "failure, first",
     [
         (Deadlock("Deadlock after 0 s of virtual time: ..."), "Deadlock after 0 s of virtual time: ..."),
+        (Deadlock("Deadlock: ranks 0 and 1 wait"), "Deadlock: ranks 0 and 1 wait"),
         (RankFailed(2, "KeyError", "'x'"), "Rank 2 raised an exception: KeyError: 'x'"),
         (RankDied("Rank 1 was killed."), "Rank 1 was killed."),
         (Mismatch("Ranks 0 and 1 disagree"), "Mismatch: Ranks 0 and 1 disagree"),
