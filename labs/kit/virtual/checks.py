@@ -47,7 +47,9 @@ def one_each(name, tensors, own, n) -> None:
     for tensor in tensors:
         same_dtype(name, tensor, own)
         if tensor.numel() != own.numel():
-            raise ValueError(f"{name}: a tensor in the list has {tensor.numel()} elements, the other {own.numel()}")
+            raise ValueError(
+                f"{name}: a tensor in the list has {tensor.numel()} elements, the single tensor {own.numel()}"
+            )
 
 
 def parts(name, which, tensor, sizes, n):
@@ -107,7 +109,8 @@ def layout(name: str, io: tuple) -> tuple | None:
     if not _is_dense(*own):
         raise ValueError(
             f"{name}: the elements of this tensor do not lie side by side in memory (it is a slice or an expanded view "
-            "of another). Real ranks would mix up its numbers silently. Use tensor.contiguous() then copy it back"
+            "of another). Real ranks would mix up its numbers silently. Use tensor.contiguous(), then copy the result "
+            "back into the slice"
         )
     return own
 

@@ -53,9 +53,8 @@ class RunFailure(RuntimeError):
     def _render_traceback_(self) -> list[str]:
         """What a notebook shows in place of a traceback: the explanation and nothing of the machinery."""
         name, text = type(self).__name__, str(self)
-        repeats = name.startswith(
-            text.split(maxsplit=1)[0] if text else " "
-        )  # "Deadlock after ...", "Rank 2 raised ..."
+        first = text.split(maxsplit=1)[0].rstrip(":") if text else " "
+        repeats = name.startswith(first)  # "Deadlock after ...", "Deadlock: ...", "Rank 2 raised ..."
         return [text if repeats else f"{name}: {text}", *getattr(self, "__notes__", ())]
 
     def __reduce__(self):
