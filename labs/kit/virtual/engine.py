@@ -12,6 +12,7 @@ import heapq
 from collections import deque
 from math import inf
 from sys import _getframe
+from threading import get_ident
 
 import torch
 from greenlet import GreenletExit, getcurrent
@@ -54,7 +55,7 @@ class Engine:
         self.world_size, self.topology, self.collectives = world_size, topology, collectives
         self.timeout = timeout
         self.expect_dead, self.dead = frozenset(expect_dead), set()
-        self.hub, self.grad = getcurrent(), _grad_enabled()
+        self.hub, self.grad, self.thread = getcurrent(), _grad_enabled(), get_ident()
         self.clock = Clock()
         self.network = Network(self.clock, topology)
         self.record = Record(world_size, keep=trace)
@@ -75,6 +76,8 @@ class Engine:
         """Suspend the running task; whoever completes `on` puts it in `ready`."""
         if self.closing:
             self._refuse()
+        if get_ident() != self.thread:
+            self._wrong_thread()
         task, grad, ready = self.current, _grad_enabled(), self.ready
         task.on = on
         if self.swapped or not self.untouched():
@@ -102,6 +105,15 @@ class Engine:
         if self.refused > _UNWIND:
             self.hub.switch()
         raise GreenletExit if self.refused <= _POLITE else twice(GreenletExit, self.watchdog.thread)
+
+    def _wrong_thread(self):
+        """A rank's own thread cannot wait: ranks take turns in the thread of `simulate`."""
+        text = (
+            "dist was called in a thread that the rank has started. Virtual ranks live in one thread: call dist where "
+            'the program itself runs, or use on="gloo", where every rank is a process.'
+        )
+        self.fail(self.current.rank, error := Misuse(text, self.current.rank))
+        raise error
 
     def sleep(self, task: Task, seconds: float, label: str) -> None:
         """Let virtual time pass for the running task."""

@@ -36,6 +36,17 @@ class Mail:
         self.boxes: list[dict] = [{} for _ in range(engine.world_size)]
         self.from_any: dict[int, list[Receive]] = {}  # receiver -> waiting receives from any rank
 
+    def observe(self, on_send) -> None:
+        """Call `on_send(rank, peer, tensor)` at every send that the program posts, not at those inside collectives."""
+        post_send = self.post_send
+
+        def observed(send: Send) -> None:
+            if send.tag >= 0:
+                on_send(send.rank, send.peer, send.tensor)
+            post_send(send)
+
+        self.post_send = observed
+
     # `posted`, the order and the matching are fixed here; the callers in dist.py have checked ranks and tensors.
 
     def post_send(self, send: Send) -> None:
@@ -123,6 +134,8 @@ class Mail:
         send.snapshot = tensor.detach().clone() if tensor.requires_grad else tensor.clone()
 
     def compare(self, send: Send) -> None:
+        if send.tensor.numel() == 0:  # nothing can have changed, and some empty tensors have no view as bytes
+            return
         # The version counts changes to any view of the same memory, so only a comparison can tell.
         now, then = (tensor.detach().reshape(-1).view(torch.uint8) for tensor in (send.tensor, send.snapshot))
         if not torch.equal(now, then):
