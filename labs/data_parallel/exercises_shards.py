@@ -83,6 +83,29 @@ def verify(case, output):
 
 
 def _check_cover(said, epoch, shards, count, size, pad):
+    """Raise Wrong unless the shards of one epoch cover the samples as they should; the digits are drawn beside it."""
+    try:
+        _cover(said, epoch, shards, count, size, pad)
+    except Wrong as wrong:
+        wrong.picture = _picture(shards, count, f"Epoch {epoch}")
+        raise
+
+
+def _picture(shards, count, name):
+    """A callable that draws the dealt digits; None where there are too many, or numbers without a digit."""
+    longest = max(map(len, shards))
+    if len(shards) > 6 or not 0 < longest <= 24 or not all(0 <= k < count for shard in shards for k in shard):
+        return None
+
+    def draw():
+        from labs.data_parallel.dealing import shards_picture
+
+        return shards_picture(shards, name)
+
+    return draw
+
+
+def _cover(said, epoch, shards, count, size, pad):
     shown = "\n".join(f"epoch {epoch}, rank {rank}: {_some(shard)}" for rank, shard in enumerate(shards[:6]))
     copies = Counter(index for shard in shards for index in shard)
     total, each = sum(copies.values()), -(-count // size)

@@ -42,8 +42,8 @@ def warm_up(learning_rate):
         warm_up_epochs=(0, 5, 1, 2),
         frames=[
             {"workers": 4, "warm_up_epochs": 0}, {"workers": 8, "warm_up_epochs": 0},
-            {"base": 0.05, "workers": 8, "warm_up_epochs": 0}, {"base": 0.05, "workers": 8, "warm_up_epochs": 2},
-            {"base": 0.05, "workers": 16, "warm_up_epochs": 2},
+            {"base": 0.05, "workers": 8, "warm_up_epochs": 0}, {"base": 0.05, "workers": 8, "warm_up_epochs": 5},
+            {"base": 0.05, "workers": 16, "warm_up_epochs": 5},
         ],
     )  # fmt: skip
 

@@ -118,6 +118,19 @@ def average_gradients(gradients, samples, dist):
         ),
         "first_tensor_only": changed(AVERAGE, ("in gradients:", "in gradients[:1]:")),
         "one_rank_skips": changed(AVERAGE, ("    total = ", "    if samples == 0:\n        return\n    total = ")),
+        "different_calls": """
+import torch
+
+def average_gradients(gradients, samples, dist):
+    if samples:
+        for gradient in gradients:
+            gradient *= samples
+            dist.all_reduce(gradient)
+    total = torch.tensor(float(samples))
+    dist.all_reduce(total)
+    for gradient in gradients:
+        gradient /= total
+""",
         "too_many_bytes": """
 import torch
 
