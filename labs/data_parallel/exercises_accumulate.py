@@ -182,6 +182,19 @@ def _explain(batches, squares, samples, wanted, got, output):
             "Every rank counts the same here, however many samples it has. What should each sample count?",
             "Reduce the sums and the numbers of samples, then divide once.",
         ),
+        *(
+            (
+                "ranks_added",
+                lambda rank, averages=averages: sum(averages),
+                f"Each rank averaged at home, and you added up {size} averages. How much longer is the step that follows?",
+                "Averages of unequal parts can be neither added nor averaged. Sums can.",
+                "Reduce the sums and the numbers of samples, then divide once.",
+            )
+            for averages in (
+                [own / max(count, 1) for own, count in zip(sums, samples)],
+                [own / max(count, 1) for own, count in zip(added, counts)],
+            )
+        ),
     ]
     for hint, slip, question, *then in slips:
         if all(np.allclose(got[rank], slip(rank), rtol=1e-9, equal_nan=True) for rank in range(size)):

@@ -146,6 +146,14 @@ def _explain(values, samples, size, total, output, after, wanted):
             "Every rank kept its own gradients, and nobody sent anything. How does a rank hear of the others?",
             "dist.all_reduce(tensor) adds a tensor up over all ranks, in place.",
         )
+    if untouched and size > 1:
+        wrong(
+            "reduced_a_copy",
+            "Messages went around, but the gradients are as before. Which tensor did you give to all_reduce?",
+            "all_reduce changes the tensor that it is given. An expression such as gradient / size is a new tensor, which "
+            "nobody keeps.",
+            "gradient *= samples first, then dist.all_reduce(gradient).",
+        )
     right = [_close(tensors, wanted) for tensors in after]
     if right[0] and not any(right[1:]):
         wrong(

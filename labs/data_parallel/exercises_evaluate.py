@@ -122,7 +122,7 @@ def _explain(results, wanted, right, count, size, wrong):
             "Rank 0 knows the score, the others do not. What if each of them decides whether to stop training?",
             "reduce brings the sum to one rank, all_reduce to all.",
         )
-    if all(0 <= result[0] <= result[1] <= 1 for result in results) and count > 1:
+    if all(0 <= result[0] <= 1 for result in results) and right > size:
         wrong(
             "a_share",
             "You returned shares. Can shares of unequal parts be put together again?",

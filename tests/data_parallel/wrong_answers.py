@@ -112,6 +112,11 @@ def average_gradients(gradients, samples, dist):
     for gradient in gradients:
         gradient *= samples / samples
 """,
+        "reduced_a_copy": """
+def average_gradients(gradients, samples, dist):
+    for gradient in gradients:
+        dist.all_reduce(gradient / dist.get_world_size())
+""",
         "only_rank_0": changed(
             AVERAGE,
             ("dist.all_reduce(gradient)", "dist.reduce(gradient, dst=0)"),
@@ -224,6 +229,12 @@ def accumulate(total, gradient, batches, dist):
         total += gradient(batch) * (len(batch) / count)
     dist.all_reduce(total)
     total /= dist.get_world_size()
+""",
+        "ranks_added": """
+def accumulate(total, gradient, batches, dist):
+    for batch in batches:
+        total += gradient(batch) / len(batches)
+    dist.all_reduce(total)
 """,
         "nothing_at_all": changed(ACCUMULATE, ("    if samples > 0:\n        total", "    total")),
         "one_big_batch": """
