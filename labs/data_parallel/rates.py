@@ -100,7 +100,7 @@ def losses(workers, rates):
 
     Returns
     -------
-    list of float
+    tuple of float
         Length `EPOCHS` + 1; a loss that is no number, or beyond 100, is given as 100.
     """
     import torch
@@ -119,7 +119,7 @@ def losses(workers, rates):
             training.backward(model, images[mine], labels[mine])
             optimiser.step()
         found.append(_loss(model, images, labels))
-    return found
+    return tuple(found)
 
 
 def _loss(model, images, labels):

@@ -10,6 +10,7 @@ from torch.utils.data import DistributedSampler
 from labs.data_parallel import digits, exercises, figures, networks, rates, training
 from labs.kit import ranks
 from labs.kit.exercise import Question
+from labs.kit.hardware import costs
 
 RIGHT = runpy.run_path(str(Path(__file__).with_name("right_answers.py")))
 SCOPE: dict = {}
@@ -126,6 +127,49 @@ def test_the_sampler_repeats_its_order_unless_told_the_epoch():
     assert list(sampler) == first
     sampler.set_epoch(1)
     assert list(sampler) != first
+
+
+def test_adam_hides_a_sum_and_sgd_shows_it():
+    def summed(gradients, samples, dist):
+        for gradient in gradients:
+            dist.all_reduce(gradient)
+
+    images, labels = digits.training()
+    batches, start = training.batches_of(len(images), 64, number=3), training.flat(networks.mlp())
+    optimisers = {
+        "sgd": lambda parameters: torch.optim.SGD(parameters, lr=0.1),
+        "adam": lambda parameters: torch.optim.Adam(parameters, lr=0.001),
+    }
+    off = {}
+    for name, optimiser in optimisers.items():
+        right, wrong = (
+            ranks.run(training.steps, 4, args=(networks.mlp(), images, labels, batches, optimiser, how)).results[0]
+            for how in (average_gradients, summed)
+        )
+        off[name] = ((wrong["weights"] - right["weights"]).norm() / (right["weights"] - start).norm()).item()
+    assert off["sgd"] > 2.5
+    assert off["adam"] < 0.01
+
+
+def test_batch_norm_makes_ranks_differ_from_one_process():
+    images, labels = digits.training()
+    batches = training.batches_of(len(images), 64, number=2)
+    off = {}
+    for batch_norm in (False, True):
+        one = training.alone(networks.mlp(batch_norm=batch_norm), images, labels, batches, 0.1)["weights"]
+        model, sgd = networks.mlp(batch_norm=batch_norm), lambda parameters: torch.optim.SGD(parameters, lr=0.1)
+        run = ranks.run(training.steps, 4, args=(model, images, labels, batches, sgd, average_gradients))
+        off[batch_norm] = (run.results[0]["weights"] - one).abs().max().item()
+    assert off[False] < 1e-12 < 1e-5 < off[True]
+
+
+def test_sharing_one_batch_among_256_gpus_is_slower_than_among_64():
+    def step(gpus):
+        return 0.1 / gpus + costs.ring_all_reduce(gpus, 100e6, 5e-6, 50e9)
+
+    assert step(64) < step(16) < step(1)
+    assert step(256) > step(64)
+    assert all(0.1 / step(gpus) < 26 for gpus in range(1, 1025))
 
 
 def test_questions_agree_with_the_lesson():
