@@ -54,7 +54,7 @@ def push_and_pull(workers, shares, nbytes, pieces, dist):
     def buffers(machine):
         return [torch.zeros(part[machine], dtype=torch.uint8) for _ in range(streams[machine])]
 
-    out, into = [buffers(machine) for machine in range(len(shares))], [buffers(machine) for machine in range(len(shares))]
+    out, into = ([buffers(machine) for machine in range(len(shares))] for _ in range(2))
     gradients, results = [buffers(rank) for _ in range(workers)], buffers(rank)
     workers_but_me = [worker for worker in range(workers) if worker != rank]
     servers = [machine for machine, count in enumerate(streams) if count and machine != rank and rank < workers]

@@ -91,7 +91,7 @@ def lead(log, workers):
 
 def verify(case, output):
     inputs = case.inputs
-    seconds, bound, weights = inputs["seconds"], inputs["bound"], inputs["weights"]
+    seconds, weights = inputs["seconds"], inputs["weights"]
     workers, rounds = seconds.shape
     _explain_failure(case, output)
     result, log, look = output["results"][0], output["log"], timeline_of(output)

@@ -41,8 +41,8 @@ same_loss = Question(
     "b",
     {
         "a": "Equally quick workers hardly wait in the synchronous case either. What do they compute their gradients from?",
-        "b": "There is little waiting to save, and 15 other gradients arrive between a worker's pull and its push. At the "
-        "learning rate that suits one worker this may even diverge, as you have seen.",
+        "b": "There is little waiting to save, and 15 other gradients arrive between a worker's pull and its push. At a "
+        "learning rate that suits one worker the loss swung far above where it began, as you have seen.",
         "c": "They are not the same gradients: each is computed at the weights that its worker happened to have.",
     },
 )

@@ -73,7 +73,9 @@ def verify(case, output):
     sizes, servers = case.inputs["sizes"], case.inputs["servers"]
     n = len(sizes)
     if output is None:
-        raise Wrong("nothing_returned", "What does your function return? A list with a server for each parameter is due.")
+        raise Wrong(
+            "nothing_returned", "What does your function return? A list with a server for each parameter is due."
+        )
     if type(output) not in (list, tuple):
         raise Wrong("shape", f"Is that a list of server numbers? Your function returned {short(repr(output))}.")
     if any(type(entry) in (list, tuple) for entry in output):

@@ -12,8 +12,8 @@ def how_many_servers():
     return explore(
         how_many_servers_picture,
         label="How many servers?",
-        workers=[2, 4, 8],
-        frames=[{"workers": n} for n in (2, 4, 8)],
+        workers=[8, 4, 2],
+        frames=[{"workers": n} for n in (8, 4, 2)],
     )
 
 

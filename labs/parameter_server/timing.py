@@ -110,7 +110,8 @@ def measured(seconds, workers=3):
     lines = {}
     for name, label in (("server", "your server"), ("all-reduce", "all-reduce")):
         times = list(seconds[name].values())
-        lines[label] = (list(seconds[name]), [statistics.median(t) for t in times], [t[0] for t in times], [t[-1] for t in times])
+        lows, highs = [t[0] for t in times], [t[-1] for t in times]
+        lines[label] = (list(seconds[name]), [statistics.median(t) for t in times], lows, highs)
     return curves(
         lines, xlabel="gradient (B)", ylabel="time (s)", logx=True, logy=True,
         name=f"{workers} workers, {workers + 1} processes of this machine",

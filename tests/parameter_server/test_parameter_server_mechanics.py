@@ -8,7 +8,7 @@ import torch
 
 from labs.kit import ranks
 from labs.kit.hardware import costs
-from labs.parameter_server import exchange, sharded, training
+from labs.parameter_server import attendants, exchange, sharded, training
 from labs.parameter_server.problem import digits
 
 RIGHT = runpy.run_path(str(Path(__file__).with_name("right_answers.py")))
@@ -195,3 +195,14 @@ def test_shares_add_up_and_long_ones_travel_in_more_messages():
     assert sum(shares) == pytest.approx(1)
     assert exchange.equal_streams(shares) == [3] * 8 + [7] * 2
     assert exchange.equal_streams([0.0, 0.0, 1.0]) == [0, 0, 1]
+
+
+# ---------------------------------------------------------------- a thread for each worker
+
+
+@pytest.mark.parametrize(("workers", "dead"), [(1, None), (3, None), (8, None), (2, 1), (5, 2)])
+def test_on_real_ranks_no_update_is_lost_and_a_killed_worker_stops_nobody(workers, dead):
+    run = ranks.run(attendants.program, workers + 1, args=(6, dead), on="gloo", expect_dead={dead} if dead else ())
+    weights, applied = run.results[0]
+    assert applied == [2 if worker == dead else 6 for worker in range(1, workers + 1)]
+    assert weights.tolist() == [-sum(worker * count for worker, count in enumerate(applied, 1))] * 4

@@ -79,7 +79,9 @@ def server(weights, rounds, learning_rate, dist):
                 "        total = torch.zeros_like",
             ),
         ),
-        "server_loops_on": changed(SYNCHRONOUS, ("for _ in range(rounds):\n        total", "for _ in range(rounds + 1):\n        total")),
+        "server_loops_on": changed(
+            SYNCHRONOUS, ("for _ in range(rounds):\n        total", "for _ in range(rounds + 1):\n        total")
+        ),
         "answer_missing": changed(
             SYNCHRONOUS,
             (
@@ -120,8 +122,14 @@ def worker(weights, gradient, rounds, dist):
 """,
         "too_many_bytes": changed(
             SYNCHRONOUS,
-            ("            total += buffer\n", "            total += buffer\n            dist.recv(buffer, src=worker)\n"),
-            ("        dist.recv(weights, src=0)", "        dist.send(weights, dst=0)\n        dist.recv(weights, src=0)"),
+            (
+                "            total += buffer\n",
+                "            total += buffer\n            dist.recv(buffer, src=worker)\n",
+            ),
+            (
+                "        dist.recv(weights, src=0)",
+                "        dist.send(weights, dst=0)\n        dist.recv(weights, src=0)",
+            ),
         ),
         "server_sends_more": changed(
             SYNCHRONOUS,
@@ -192,9 +200,17 @@ def shard_by_size(sizes, servers):
         "length": changed(SHARD, ("    return owner", "    return loads")),
     },
     "best_servers": {
-        "not_whole": changed(BEST, ("math.ceil(workers * worker_bandwidth / server_bandwidth)", "workers * worker_bandwidth / server_bandwidth")),
+        "not_whole": changed(
+            BEST,
+            (
+                "math.ceil(workers * worker_bandwidth / server_bandwidth)",
+                "workers * worker_bandwidth / server_bandwidth",
+            ),
+        ),
         "as_many_as_workers": "\ndef best_servers(workers, worker_bandwidth, server_bandwidth):\n    return workers\n",
-        "upside_down": changed(BEST, ("workers * worker_bandwidth / server_bandwidth", "workers * server_bandwidth / worker_bandwidth")),
+        "upside_down": changed(
+            BEST, ("workers * worker_bandwidth / server_bandwidth", "workers * server_bandwidth / worker_bandwidth")
+        ),
         "both_ways": changed(BEST, ("ceil(workers", "ceil(2 * workers")),
         "one_too_few": changed(BEST, ("math.ceil(", "math.floor(")),
         "one_too_many": changed(BEST, ("math.ceil(workers", "1 + math.floor(workers")),
@@ -225,16 +241,27 @@ def bounded_server(weights, rounds, learning_rate, bound, dist):
     return weights
 """,
         "in_turn": changed(
-            BOUNDED, ("for _ in range(workers * rounds):\n        worker = dist.recv(buffer)",
-                      "for step in range(workers * rounds):\n        worker = step % workers + 1\n        dist.recv(buffer, src=worker)"),
+            BOUNDED,
+            (
+                "for _ in range(workers * rounds):\n        worker = dist.recv(buffer)",
+                "for step in range(workers * rounds):\n        worker = step % workers + 1\n        dist.recv(buffer, src=worker)",
+            ),
         ),
         "sum": changed(BOUNDED, ("learning_rate / workers", "learning_rate")),
         "server_divides": changed(BOUNDED, ("learning_rate / workers", "learning_rate / dist.get_world_size()")),
         "uphill": changed(BOUNDED, ("weights -=", "weights +=")),
-        "update_lost": changed(BOUNDED, ("        weights -= learning_rate / workers * buffer\n", ""),
-            ("        slowest = ", "        if worker == 1:\n            weights -= learning_rate / workers * buffer\n        slowest = ")),
+        "update_lost": changed(
+            BOUNDED,
+            ("        weights -= learning_rate / workers * buffer\n", ""),
+            (
+                "        slowest = ",
+                "        if worker == 1:\n            weights -= learning_rate / workers * buffer\n        slowest = ",
+            ),
+        ),
         "old_weights": changed(
-            BOUNDED, ("    held = []\n", "    held = []\n    start = weights.clone()\n"), ("dist.send(weights,", "dist.send(start,")
+            BOUNDED,
+            ("    held = []\n", "    held = []\n    start = weights.clone()\n"),
+            ("dist.send(weights,", "dist.send(start,"),
         ),
         "answer_too_old": changed(
             BOUNDED,
