@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from labs.kit.exercise import Case, Exercise, Wrong, completed
-from labs.parameter_server.exercises_words import numbers, timeline_of, waits
+from labs.kit.exercise import Case, Exercise, Wrong
+from labs.parameter_server.exercises_failures import explain_bounded
+from labs.parameter_server.exercises_words import numbers, timeline_of
 
 HOLDS_ANSWERS = True  # the sandbox of the grader gets a stub of this module
 SLACK = 1.05  # of the ideal schedule: a gradient takes at least a hundred times as long as a message
@@ -93,7 +94,7 @@ def verify(case, output):
     inputs = case.inputs
     seconds, weights = inputs["seconds"], inputs["weights"]
     workers, rounds = seconds.shape
-    _explain_failure(case, output)
+    explain_bounded(case, output)
     result, log, look = output["results"][0], output["log"], timeline_of(output)
     if result is None:
         raise Wrong("nothing_returned", f"What does your server return? Its final weights are due.\n{case.title}")
@@ -236,52 +237,6 @@ def _waits_to_push(output, workers):
 def _last_push(output, rank):
     """Virtual time at which a worker's last gradient had arrived."""
     return max((end for r, kind, _, _, _, end, _ in output["events"] if r == rank and kind == "send"), default=0.0)
-
-
-def _explain_failure(case, output):
-    failure = output.get("failure") if isinstance(output, dict) else None
-    if not isinstance(failure, dict):
-        completed(output)
-        return
-    waiting, questions = waits(failure), {}
-    log = output.get("log") or []
-    workers, rounds = case.inputs["seconds"].shape
-    pushed = [sum(1 for kind, rank, _ in log if kind == "pushed" and rank == w) for w in range(1, workers + 1)]
-    server = next((op for rank, op, _ in waiting if rank == 0), None)
-    stuck = [rank for rank, op, _ in waiting if rank and op == "recv"]
-    if failure.get("kind") == "deadlock" and server == "recv" and len(stuck) == workers and len(set(pushed)) == 1:
-        questions["deadlock"] = (
-            "all_held",
-            f"All workers have done {pushed[0]} round{'s' * (pushed[0] != 1)}, and all are held back. Who is the slowest?",
-            "The slowest worker may always go on. Whose rounds are in your minimum?",
-            "The server computes no gradients: it must not count as the slowest.",
-        )
-    elif failure.get("kind") == "deadlock" and stuck and server in ("recv", None):
-        questions["deadlock"] = (
-            "never_released",
-            f"Worker {stuck[0]} was held back, and nobody has come back to it. When could it have gone on?",
-            "When the slowest worker pushes, others may be released: not only the one that has just pushed.",
-            "Keep a list of those who wait; after each gradient answer everyone in it who may go on.",
-        )
-    elif failure.get("kind") == "deadlock" and server == "recv" and not stuck:
-        questions["deadlock"] = (
-            "server_loops_on",
-            "The workers have gone home, and the server waits for one more gradient. How many are there in all?",
-            f"{workers} workers, {rounds} rounds each.",
-        )
-    elif failure.get("kind") == "deadlock" and server == "send":
-        questions["deadlock"] = (
-            "answered_twice",
-            "The server sends weights to a worker that has already got its answer. Who is still in your list?",
-            "Each gradient gets one answer. Take a worker off the list when you answer it.",
-        )
-    elif failure.get("kind") == "mismatch":
-        questions["mismatch"] = (
-            "buffer",
-            "Sender and receiver do not agree on length or dtype. Which buffer did you make, and like what?",
-            "torch.empty_like(weights) has the right length and dtype.",
-        )
-    completed(output, **questions)
 
 
 def achieved(outcomes):

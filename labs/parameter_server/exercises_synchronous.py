@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from labs.kit.exercise import Case, Exercise, Wrong, completed
-from labs.parameter_server.exercises_words import amount, failed_rank, numbers, timeline_of, waits
+from labs.kit.exercise import Case, Exercise, Wrong
+from labs.parameter_server.exercises_failures import explain_synchronous
+from labs.parameter_server.exercises_words import amount, numbers, timeline_of
 
 HOLDS_ANSWERS = True  # the sandbox of the grader gets a stub of this module
 
@@ -85,7 +86,7 @@ def whole_batch(inputs, scale=1.0, only=None):
 
 def verify(case, output):
     inputs = case.inputs
-    _explain_failure(case, output)
+    explain_synchronous(case, output)
     collective = next((event[6] for event in output["events"] if event[1] == "collective"), None)
     if collective and collective != "barrier":
         raise Wrong(
@@ -263,75 +264,6 @@ def _budget(case, output):
             timeline_of(output),
             ("Send the whole gradient in one message.",),
         )
-
-
-def _explain_failure(case, output):
-    """Raise Wrong for a run that did not end, with this lesson's question where one fits."""
-    failure = output.get("failure") if isinstance(output, dict) else None
-    if not isinstance(failure, dict):
-        completed(output)
-        return
-    waiting = waits(failure)
-    server = next((op for rank, op, _ in waiting if rank == 0), None)
-    workers = [(rank, op) for rank, op, _ in waiting if rank]
-    questions = {}
-    if server == "recv" and workers and all(op == "recv" for _, op in workers):
-        questions["deadlock"] = (
-            "all_receive",
-            "The server waits for a gradient, and the workers wait for weights. Who begins?",
-            "Everybody has the weights at the start, so a round begins with a push.",
-            "Worker: send the gradient, then receive. Server: receive from all, then send to all.",
-        )
-    elif server == "send" and workers and all(op == "send" for _, op in workers):
-        questions["deadlock"] = (
-            "all_send",
-            "The server sends weights, and the workers send gradients: everybody waits in send. Who is receiving?",
-            "A send ends only when its receiver is there. Which of the two comes first in a round?",
-            "Worker: send the gradient, then receive. Server: receive from all, then send to all.",
-        )
-    elif server == "recv" and not workers:
-        questions["deadlock"] = (
-            "server_loops_on",
-            "The workers have gone home, and the server waits for one more gradient. How many are there in all?",
-            "Count for each worker: pushes in the worker, receives in the server.",
-            f"{case.inputs['rounds']} rounds, and in each of them one receive from each of {len(case.inputs['x'])} workers.",
-        )
-    elif server == "recv" or (server is None and any(op == "recv" for _, op in workers)):
-        questions["deadlock"] = (
-            "answer_missing",
-            "Some workers wait for weights, and the server does not send any. Whom has it not answered?",
-            "In every round the server sends to each worker that has pushed.",
-            "for worker in range(1, dist.get_world_size()): dist.send(weights, dst=worker)",
-        )
-    elif server == "send" and not workers:
-        questions["deadlock"] = (
-            "last_pull_missing",
-            "The server wants to hand out weights, and the workers have gone home. What do they need before they stop?",
-            "Each push is followed by a pull, also in the last round.",
-            "for each round: send the gradient, receive the weights.",
-        )
-    elif server is None and workers:
-        questions["deadlock"] = (
-            "server_gone",
-            "The server has gone home, and workers still wait. How many rounds does each of them play?",
-            "All ranks play the same number of rounds.",
-            f"Here {case.inputs['rounds']}: range(rounds) on both sides.",
-        )
-    if failure.get("kind") == "mismatch":
-        questions["mismatch"] = (
-            "buffer",
-            "Sender and receiver do not agree on length or dtype. Which buffer did you make, and like what?",
-            "torch.zeros(3) is float32, whatever the weights are.",
-            "torch.empty_like(weights) has the right length and dtype.",
-        )
-    if "itself" in str(failure.get("message", "")):
-        questions["error"] = (
-            "server_is_no_worker",
-            f"Rank {failed_rank(failure)} sends a message to itself. Which ranks are workers?",
-            "Rank 0 serves; workers are the ranks from 1 on.",
-            "range(1, dist.get_world_size())",
-        )
-    completed(output, **questions)
 
 
 def achieved(outcomes):
