@@ -37,7 +37,7 @@ def explain_synchronous(case, output):
             "server_loops_on",
             "The workers have gone home, and the server waits for one more gradient. How many are there in all?",
             "Count for each worker: pushes in the worker, receives in the server.",
-            f"{case.inputs['rounds']} rounds, and in each of them one receive from each of {len(case.inputs['x'])} workers.",
+            f"range({case.inputs['rounds']}), and in each round one receive from each of {len(case.inputs['x'])} workers.",
         )
     elif server == "recv" or (server is None and any(op == "recv" for _, op in workers)):
         questions["deadlock"] = (
