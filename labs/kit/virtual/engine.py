@@ -26,7 +26,7 @@ from labs.kit.virtual.links import Network
 from labs.kit.virtual.mail import Mail
 from labs.kit.virtual.places import place_of_frame, place_of_instruction
 from labs.kit.virtual.record import Record
-from labs.kit.virtual.tasks import Task, Working, set_grad
+from labs.kit.virtual.tasks import Later, Task, Working, set_grad
 from labs.kit.virtual.watchdog import twice, withdraw
 
 _grad_enabled = torch.is_grad_enabled
@@ -129,18 +129,21 @@ class Engine:
         self.block(Working("backward"))
 
     def poll(self, work) -> None:
+        """Asking about a handle is free once an instant; asking again lets time run to the next event."""
         task = self.current
         if task.offset:
             self.catch_up(task)
-        elif task.polled == self.clock.now:
+        elif task.polled == self.clock.now and id(work) in task.asked:
             self.pollers.append(task)
             self.block(work)
-        task.polled = self.clock.now
+        if task.polled != self.clock.now:
+            task.polled, task.asked = self.clock.now, set()
+        task.asked.add(id(work))
 
     def later(self, task: Task, action) -> None:
         """Do `action()` at the task's own time: now, or as far ahead as it has worked inside backward."""
         if task.offset:
-            self.clock.at(self.clock.now + task.offset, _Later(self, task.rank, action))
+            self.clock.at(self.clock.now + task.offset, Later(self, task.rank, action))
         else:
             action()
 
@@ -293,16 +296,3 @@ class Engine:
         work.done = True
         if work.waiter is not None:
             self.ready.append(work.waiter)
-
-
-class _Later:
-    __slots__ = ("action", "engine", "rank")
-
-    def __init__(self, engine, rank, action):
-        self.engine, self.rank, self.action = engine, rank, action
-
-    def fire(self, time: float) -> None:
-        try:
-            self.action()
-        except RunFailure as error:
-            self.engine.fail(self.rank, error)

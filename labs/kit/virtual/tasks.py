@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from greenlet import GreenletExit, getcurrent, greenlet
 
+from labs.kit.virtual.failures import RunFailure
+
 set_grad = torch._C._set_grad_enabled
 
 
@@ -24,6 +26,7 @@ class Task(greenlet):
     # Slots, although every greenlet has a dictionary: they are quicker to reach, which the scheduler does often.
     __slots__ = (
         "arguments",
+        "asked",
         "end",
         "engine",
         "error",
@@ -41,7 +44,7 @@ class Task(greenlet):
         super().__init__(parent=engine.hub)
         self.engine, self.rank, self.function, self.arguments, self.work = engine, rank, function, arguments, work
         self.on = self.end = self.value = self.random = self.error = None
-        self.offset, self.polled = 0.0, -1.0
+        self.offset, self.polled, self.asked = 0.0, -1.0, None  # when it last asked is_completed(), and about what
 
     def run(self):
         engine = self.engine
@@ -69,6 +72,21 @@ class Task(greenlet):
     def fire(self, time: float) -> None:
         """As an event: the task goes on."""
         self.engine.ready.append(self)
+
+
+class Later:
+    """As an event: an action that a rank has put off to its own time."""
+
+    __slots__ = ("action", "engine", "rank")
+
+    def __init__(self, engine, rank, action):
+        self.engine, self.rank, self.action = engine, rank, action
+
+    def fire(self, time: float) -> None:
+        try:
+            self.action()
+        except RunFailure as error:
+            self.engine.fail(self.rank, error)
 
 
 class Working:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from labs.kit.virtual import Misuse, RankFailed, simulate
+from labs.kit.virtual import Deadlock, Misuse, RankFailed, simulate, work
 
 
 def test_an_empty_row_of_a_numpy_array_can_be_sent_and_written_under_way():
@@ -76,3 +76,39 @@ def test_an_observer_sees_messages_within_a_group():
 
     simulate(program, 3, on_send=lambda rank, peer, tensor: seen.append((rank, peer)))
     assert seen == [(0, 1)]
+
+
+def test_asking_about_several_handles_costs_no_time():
+    """A server that looks at all its receives in turn sees each message at the instant at which it arrives."""
+
+    def program(dist):
+        rank = dist.get_rank()
+        if rank > 0:
+            work(seconds=rank * 1e-3)
+            dist.send(torch.ones(1), dst=0)
+            return None
+        requests = {source: dist.irecv(torch.empty(1), src=source) for source in (3, 2, 1)}
+        seen = {}
+        while len(seen) < 3:
+            for source, request in requests.items():
+                if source not in seen and request.is_completed():
+                    seen[source] = work_done_at(dist)
+        return seen
+
+    def work_done_at(dist):
+        return dist._engine.clock.now
+
+    done = simulate(program, 4)
+    arrivals = {event.peer: event.end for event in done.trace if event.kind == "recv" and event.rank == 0}
+    assert done.results[0] == arrivals
+
+
+def test_asking_for_ever_about_two_handles_is_a_deadlock():
+    def program(dist):
+        other = 1 - dist.get_rank()
+        requests = [dist.irecv(torch.empty(1), src=other) for _ in range(2)]
+        while not all(request.is_completed() for request in requests):
+            pass
+
+    with pytest.raises(Deadlock):
+        simulate(program, 2)
