@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from labs.data_parallel import digits, networks, training
+from labs.data_parallel import digits, gpt, networks, training
 from labs.kit import ranks
 
 SCOPE: dict = {}
 exec(runpy.run_path(str(Path(__file__).with_name("right_answers.py")))["AVERAGE"], SCOPE)
 average_gradients = SCOPE["average_gradients"]
 
-NETWORKS = {"mlp": networks.mlp, "cnn": networks.cnn}
+NETWORKS = {"mlp": networks.mlp, "cnn": networks.cnn, "gpt": gpt.gpt}
 BATCHES = {
     "even": [24] * 5,
     "uneven": [25, 23, 13, 7, 5],  # no number of ranks but one divides them all
@@ -38,7 +38,7 @@ class PlainSGD:
 
 
 def given(network, lengths):
-    images, labels = digits.training()
+    images, labels = gpt.reversal(1500) if network == "gpt" else digits.training()
     order = iter(torch.randperm(len(images), generator=torch.Generator().manual_seed(3)).tolist())
     return NETWORKS[network](), images, labels, [[next(order) for _ in range(length)] for length in lengths]
 
