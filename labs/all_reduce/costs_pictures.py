@@ -67,7 +67,7 @@ def grows_with_ranks():
 
 
 def grows_with_ranks_picture(megabytes):
-    """Time of collector, ring and binomial tree over 2 to 1,024 ranks, at 5 us and 50 GB/s.
+    """Time of collector, ring and binomial tree over 2 to 1,024 ranks, at 5 µs and 50 GB/s.
 
     The collector is the lesson's own program: one message after another, 2(n-1) (alpha + S/B).
 

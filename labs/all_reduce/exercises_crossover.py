@@ -22,7 +22,7 @@ def cases(seed):
     )
 
     def case(world_size, latency=5e-6, bandwidth=50e9, part="correct"):
-        title = f"{world_size:,} rank{'s' * (world_size > 1)}, {latency * 1e6:g} us, {bandwidth / 1e9:g} GB/s"
+        title = f"{world_size:,} rank{'s' * (world_size > 1)}, {latency * 1e6:g} µs, {bandwidth / 1e9:g} GB/s"
         return Case(title, {"world_size": world_size, "latency": latency, "bandwidth": bandwidth}, part)
 
     found = [case(8), case(64), case(1024), case(n, latency, bandwidth)]
@@ -76,7 +76,7 @@ def verify(case, output):
     evidence = f"{case.title}\nyours: {output:.6g} bytes"
     if n > 1 and output >= 0:
         ring, tree = ring_time(n, output, latency, bandwidth), tree_time(n, output, latency, bandwidth)
-        evidence += f"\nthere the ring takes {ring * 1e6:.4g} us and the tree {tree * 1e6:.4g} us; they should be equal"
+        evidence += f"\nthere the ring takes {ring * 1e6:.4g} µs and the tree {tree * 1e6:.4g} µs; they should be equal"
     look = _curves(n, latency, bandwidth, output) if n > 1 else None
     for hint, value, question, *then in _slips(n, latency, bandwidth, rounds, float(want)):
         if value is not None and math.isclose(output, value, rel_tol=1e-6):

@@ -213,7 +213,7 @@ def achieved(outcomes):
     _, output = outcomes[-2]
     return [
         ("8 ranks, 8,000 numbers", f"{max(output['messages'])} messages a rank, {max(output['bytes']):,} B each rank"),
-        ("virtual time", f"{output['time'] * 1e6:.2f} us: as much again as the reduce-scatter"),
+        ("virtual time", f"{output['time'] * 1e6:.2f} µs: as much again as the reduce-scatter"),
     ]
 
 

@@ -58,8 +58,8 @@ small_message = Question(
     {"a": "the ring", "b": "the binomial tree", "c": "they take the same time, four bytes are nothing"},
     "b",
     {
-        "a": "2,046 messages, one after another, each with its latency. At 5 us that is 10 ms for four bytes.",
-        "b": "20 messages in a row instead of 2,046. At 5 us: 0.1 ms instead of 10 ms.",
+        "a": "2,046 messages, one after another, each with its latency. At 5 µs that is 10 ms for four bytes.",
+        "b": "20 messages in a row instead of 2,046. At 5 µs: 0.1 ms instead of 10 ms.",
         "c": "The bytes are nothing. The messages are not: each one pays its latency, and the ring has 2,046 in a row.",
     },
 )

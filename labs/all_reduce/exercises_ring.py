@@ -279,7 +279,7 @@ def achieved(outcomes):
             f"{size} ranks, {numel:,} numbers",
             f"{max(output['messages'])} messages a rank, {max(output['bytes']):,} B each",
         ),
-        ("virtual time", f"{output['time'] * 1e6:.2f} us; the ring needs {bound * 1e6:.2f} us"),
+        ("virtual time", f"{output['time'] * 1e6:.2f} µs; the ring needs {bound * 1e6:.2f} µs"),
     ]
 
 

@@ -161,7 +161,7 @@ def ring_budgets(case, run, phase):
         raise Wrong(
             "too_many_messages",
             f"Right numbers, but rank {rank} sent {messages} messages where {size - 1} would do. {extra}\n"
-            f"{size} ranks, {size} chunks; each message costs {case.inputs['latency'] * 1e6:g} us of latency",
+            f"{size} ranks, {size} chunks; each message costs {case.inputs['latency'] * 1e6:g} µs of latency",
             then=(
                 "Count how many neighbours' values a chunk has still to meet when it starts.",
                 f"range(size - 1) gives {size - 1} rounds, with one message each.",
@@ -171,9 +171,9 @@ def ring_budgets(case, run, phase):
     if output["time"] > bound * (1 + 1e-9):
         raise Wrong(
             "serial",
-            f"Right numbers and bytes, but {output['time'] * 1e6:.1f} us of virtual time where {bound * 1e6:.1f} us "
+            f"Right numbers and bytes, but {output['time'] * 1e6:.1f} µs of virtual time where {bound * 1e6:.1f} µs "
             f"would do. Is there a moment at which a rank sends and receives at once?\n{size - 1} rounds of "
-            f"{case.inputs['latency'] * 1e6:g} us + {amount(chunk)} / {case.inputs['bandwidth'] / 1e9:g} GB/s, if every "
+            f"{case.inputs['latency'] * 1e6:g} µs + {amount(chunk)} / {case.inputs['bandwidth'] / 1e9:g} GB/s, if every "
             "rank sends and receives at the same time",
             picture=timeline_of(output),
             then=(

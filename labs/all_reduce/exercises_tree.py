@@ -111,7 +111,7 @@ def _budget(case, run, size):
     late = output["time"] > bound * (1 + 1e-9)
     if late:
         at_root = sum(1 for rank, kind, *_ in output["events"] if rank == 0 and kind in ("send", "recv"))
-        measured = f"{output['time'] * 1e6:.2f} us; a tree needs 2 x {rounds} rounds of {one * 1e6:.2f} us: {bound * 1e6:.2f} us"
+        measured = f"{output['time'] * 1e6:.2f} µs; a tree needs 2 x {rounds} rounds of {one * 1e6:.2f} µs: {bound * 1e6:.2f} µs"
         if at_root >= 2 * (size - 1):
             raise Wrong(
                 "star",
@@ -150,7 +150,7 @@ def _budget(case, run, size):
 def achieved(outcomes):
     """Messages and virtual time of the last two cases."""
     return [
-        (case.title.partition(",")[0], f"{sum(output['messages'])} messages in {output['time'] * 1e6:.1f} us")
+        (case.title.partition(",")[0], f"{sum(output['messages'])} messages in {output['time'] * 1e6:.1f} µs")
         for case, output in outcomes[-2:]
     ]
 

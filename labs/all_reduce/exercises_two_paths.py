@@ -57,8 +57,8 @@ def verify(case, output):
     rest = nbytes - output
     evidence = (
         f"{case.title}\nyours: {output:,.0f} of {nbytes:,} bytes\n"
-        f"first path: {a1 * 1e6:g} us, {b1 / 1e9:g} GB/s: done after {(a1 + output / b1) * 1e6:,.1f} us\n"
-        f"second path: {a2 * 1e6:g} us, {b2 / 1e9:g} GB/s: done after {(a2 + rest / b2) * 1e6:,.1f} us"
+        f"first path: {a1 * 1e6:g} µs, {b1 / 1e9:g} GB/s: done after {(a1 + output / b1) * 1e6:,.1f} µs\n"
+        f"second path: {a2 * 1e6:g} µs, {b2 / 1e9:g} GB/s: done after {(a2 + rest / b2) * 1e6:,.1f} µs"
     )
     share = nbytes * b1 / (b1 + b2)
     shift = (a2 - a1) * b1 * b2 / (b1 + b2)

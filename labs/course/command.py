@@ -96,10 +96,10 @@ def _progress(options):
 def _lessons(options):
     for lesson in catalogue.lessons():
         minutes = f"{lesson.minutes} min" if lesson.minutes else ""
-        print(f"{lesson.name:<28} {lesson.title:<36} {minutes:>7} {lesson.points:>4} points")
+        print(f"{lesson.name:<28} {lesson.title:<36} {minutes:>7} {lesson.points:>4g} points")
         for exercise in lesson.exercises:
             extra = "" if exercise.core else " (extension)"
-            print(f"    {exercise.id:<24} {exercise.title + extra:<44} {exercise.points:>4}")
+            print(f"    {exercise.id:<24} {exercise.title + extra:<44} {exercise.points:>4g}")
 
 
 def _publish(options):

@@ -50,9 +50,7 @@ def messages(events_or_run, *, world_size=None, name="Run", frames=9, label=None
         late = timeline(
             spans, until=cut, world_size=ranks, name=name, end=last, width=340 if ranks <= MOST_AROUND else 504
         )
-        pictures.append(
-            [between(shown, ranks, name=f"{name}, step {step}"), late] if ranks <= MOST_AROUND else [late]
-        )
+        pictures.append([between(shown, ranks, name=f"{name}, step {step}"), late] if ranks <= MOST_AROUND else [late])
         captions.append(_caption(cut, arrived, len(shown), so_far, len(everything)))
         tables.append(_rows(arrived, last, max(8, MOST_ROWS // len(cuts))))
         before = cut
@@ -74,7 +72,10 @@ def _moments(everything, spans, last: float, most: int) -> list[float]:
     if not distinct or distinct[-1] <= 0:
         raise ValueError("Nothing happened in this run, so there is no step to show.")
     groups = min(most, len(distinct))
-    return [min((first + distinct[0]) / 2, distinct[0]), *(distinct[(i + 1) * len(distinct) // groups - 1] for i in range(groups))]
+    return [
+        min((first + distinct[0]) / 2, distinct[0]),
+        *(distinct[(i + 1) * len(distinct) // groups - 1] for i in range(groups)),
+    ]
 
 
 def _caption(cut: float, arrived: list[Message], under_way: int, so_far: int, total: int) -> str:

@@ -83,11 +83,22 @@ def _mismatch(failure):
 def _error(failure):
     rank, kind, message = failure.get("rank"), _exception(failure), _text(failure, "message").partition("\n")[0]
     who = f"Rank {rank}" if type(rank) is int else "A rank"
-    what = f"{kind}: {message}" if message else kind
+    what = clip(f"{kind}: {message}" if message else kind, 300)
+    if not failure.get("lines"):  # it failed before a line of the answer ran: a parameter too few, say
+        return (
+            f"{who} could not even start: {_sentence(what)} Does your function take the parameters that the task"
+            " names?",
+            "Compare the first line of your function, `def ...`, with the one that you were given.",
+        )
     return (
-        f"{who} stopped with {clip(what, 300)}. What did that line get on this rank that it did not expect?",
+        f"{who} stopped with {_sentence(what)} What did that line get on this rank that it did not expect?",
         "Work out the values of the variables in that line by hand, for this rank.",
     )
+
+
+def _sentence(text):
+    """`text` with one mark at its end."""
+    return text if text.endswith((".", "?", "!")) else text + "."
 
 
 def _unreceived(failure):

@@ -144,8 +144,8 @@ def _ring_gather(call, i, n, parts) -> None:
 
 
 def _all_reduce(call, i, n, tensor) -> None:
-    """Ring: reduce-scatter, then all-gather."""
-    parts = tensor.detach().view(-1).tensor_split(n)
+    """Ring: reduce-scatter, then all-gather, in the order in which the elements lie in memory."""
+    parts = tensor.detach().as_strided((tensor.numel(),), (1,)).tensor_split(n)
     _ring_reduce(call, i, n, parts)
     _ring_gather(call, i, n, parts)
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import gc
 import heapq
 from collections import deque
+from math import inf
 from sys import _getframe
+from threading import get_ident
 
 import torch
 from greenlet import GreenletExit, getcurrent
@@ -21,14 +23,16 @@ from labs.kit.virtual.failures import Misuse, RankDied, RunFailure
 from labs.kit.virtual.generators import Generators
 from labs.kit.virtual.groups import Group
 from labs.kit.virtual.links import Network
-from labs.kit.virtual.messages import Mail
+from labs.kit.virtual.mail import Mail
 from labs.kit.virtual.places import place_of_frame, place_of_instruction
 from labs.kit.virtual.record import Record
 from labs.kit.virtual.tasks import Task, Working, set_grad
+from labs.kit.virtual.watchdog import twice, withdraw
 
 _grad_enabled = torch.is_grad_enabled
 _PATIENCE = 1000  # rounds in which ranks only ask is_completed() and nothing happens, before it counts as a deadlock
-_UNWIND = 100  # how often a rank may refuse to end
+_POLITE, _UNWIND = 10, 100  # how often a rank may refuse to end before it is pressed, and before it is left alone
+_ROWS_LOOSE = 100_000  # numbers in the record before they are packed
 WATCHED_RANKS = 64  # send buffers are watched for changes up to this many ranks
 
 
@@ -51,7 +55,7 @@ class Engine:
         self.world_size, self.topology, self.collectives = world_size, topology, collectives
         self.timeout = timeout
         self.expect_dead, self.dead = frozenset(expect_dead), set()
-        self.hub, self.grad = getcurrent(), _grad_enabled()
+        self.hub, self.grad, self.thread = getcurrent(), _grad_enabled(), get_ident()
         self.clock = Clock()
         self.network = Network(self.clock, topology)
         self.record = Record(world_size, keep=trace)
@@ -72,30 +76,44 @@ class Engine:
         """Suspend the running task; whoever completes `on` puts it in `ready`."""
         if self.closing:
             self._refuse()
-        task, grad = self.current, _grad_enabled()
+        if get_ident() != self.thread:
+            self._wrong_thread()
+        task, grad, ready = self.current, _grad_enabled(), self.ready
         task.on = on
-        generators = self.generators
-        if not self.untouched():
-            generators.leave(task)
-        if self.ready:
-            self.current = other = self.ready.popleft()
+        if self.swapped or not self.untouched():
+            self.generators.leave(task)
+        if ready:
+            self.current = other = ready.popleft()
             other.switch()
         else:
             self.hub.switch()
         task.on = None
-        if generators.used:
-            generators.enter(task)
+        if self.swapped:
+            self.generators.enter(task)
         if _grad_enabled() is not grad:  # the mode belongs to the thread: without this it leaks from rank to rank
             set_grad(grad)
 
     def _refuse(self):
-        """Somebody blocks while the run is unwound (in a `finally`): end it again, and give up on the stubborn."""
+        """Somebody blocks while the run is unwound (in a `finally`, in an `except:`): end it again.
+
+        Who keeps catching the exception gets a second one, which appears outside of the `try` that catches the first.
+        Who catches that, too, is left standing where it is.
+        """
         self.refused += 1
         if getcurrent() is self.hub:
             raise RuntimeError("this run is over; its dist cannot be used any more")
         if self.refused > _UNWIND:
             self.hub.switch()
-        raise GreenletExit
+        raise GreenletExit if self.refused <= _POLITE else twice(GreenletExit, self.watchdog.thread)
+
+    def _wrong_thread(self):
+        """A rank's own thread cannot wait: ranks take turns in the thread of `simulate`."""
+        text = (
+            "dist was called in a thread that the rank has started. Virtual ranks live in one thread: call dist where "
+            'the program itself runs, or use on="gloo", where every rank is a process.'
+        )
+        self.fail(self.current.rank, error := Misuse(text, self.current.rank))
+        raise error
 
     def sleep(self, task: Task, seconds: float, label: str) -> None:
         """Let virtual time pass for the running task."""
@@ -129,7 +147,7 @@ class Engine:
     # ---- the loop
 
     def loop(self) -> None:
-        ready, new, clock, network, idle = self.ready, self.new, self.clock, self.network, 0
+        ready, new, clock, network, record, idle = self.ready, self.new, self.clock, self.network, self.record, 0
         times, buckets = clock.times, clock.buckets
         while True:
             while new or ready:  # only the hub starts greenlets: from within a rank they would stack up on its C stack
@@ -139,6 +157,7 @@ class Engine:
                 if self.failure is not None:
                     return
             set_grad(False)
+            record.pack(_ROWS_LOOSE)
             if network.touched:
                 network.settle()
             if times:
@@ -172,37 +191,52 @@ class Engine:
         gc.set_threshold(100_000, 50, 100)
         if thawed:
             gc.freeze()
-        self.generators = Generators()
-        self.untouched = self.generators.untouched
+        self.watchdog, self.generators = watchdog, Generators()
+        self.untouched, self.swapped = self.generators.untouched, self.generators.used
         try:
-            with watchdog:
-                try:
+            try:
+                with watchdog:
                     self.loop()
-                except BaseException as error:  # in the hub: a time-out or an interrupt between two ranks
-                    self.failure = self.failure or (None, error)
+                self.record.pack()
+            except BaseException as error:  # in the hub: a time-out or an interrupt between two ranks
+                self.failure = self.failure or (None, error)
+            failure = None
             if self.failure is not None:
-                raise reports.failure(self, *self.failure)
-            if self.alive:
-                raise reports.deadlock(self)
+                failure = reports.failure(self, *self.failure)
+            elif self.alive:
+                failure = reports.deadlock(self)
         finally:
-            gc.set_threshold(*thresholds)
-            if thawed:
-                gc.unfreeze()
-            self.unwind()
-            self.generators.close()
-            set_grad(self.grad)
+            try:
+                stubborn = self.unwind()
+            finally:
+                gc.set_threshold(*thresholds)
+                if thawed:
+                    gc.unfreeze()
+                self.generators.close()
+                set_grad(self.grad)
+        if failure is not None:
+            for text in stubborn:
+                failure.add_note(text)
+            raise failure
 
-    def unwind(self) -> None:
-        """End all tasks; the learner's `finally` blocks run now."""
-        self.closing = True
+    def unwind(self) -> list[str]:
+        """End all tasks; the learner's `finally` blocks run now. Returns a sentence for each that cannot be ended."""
+        self.closing, stubborn = True, []
         for task in self.tasks:
-            for _ in range(_UNWIND + 2):
-                if task.dead:
-                    break
-                self.current, self.refused = task, self.refused
-                task.throw(GreenletExit)
-            self.refused = 0
+            if not task.dead:
+                self.current, self.refused = task, 0
+                try:
+                    task.throw(GreenletExit)
+                except GreenletExit:  # the second one of _refuse, which the rank did not need
+                    pass
+                finally:
+                    if self.refused > _POLITE:
+                        withdraw(self.watchdog.thread)
+                if not task.dead:
+                    stubborn.append(reports.stubborn(task))
             task.function = task.arguments = None
+        self.refused = inf
+        return stubborn
 
     # ---- failures
 

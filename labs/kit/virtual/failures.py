@@ -45,14 +45,17 @@ class RunFailure(RuntimeError):
     fields: tuple[str, ...] = ()
 
     def as_data(self) -> dict:
-        """The failure as a plain dictionary: "kind", "text", and what this kind knows besides."""
-        data = {"kind": self.kind, "text": str(self)}
+        """The failure as a plain dictionary: "kind", "text" (with its notes), and what this kind knows besides."""
+        data = {"kind": self.kind, "text": "\n".join([str(self), *getattr(self, "__notes__", ())])}
         data.update((name, _plain(getattr(self, name))) for name in self.fields)
         return data
 
     def _render_traceback_(self) -> list[str]:
         """What a notebook shows in place of a traceback: the explanation and nothing of the machinery."""
-        return [f"{type(self).__name__}: {self}", *getattr(self, "__notes__", ())]
+        name, text = type(self).__name__, str(self)
+        first = text.split(maxsplit=1)[0].rstrip(":") if text else " "
+        repeats = name.startswith(first)  # "Deadlock after ...", "Deadlock: ...", "Rank 2 raised ..."
+        return [text if repeats else f"{name}: {text}", *getattr(self, "__notes__", ())]
 
     def __reduce__(self):
         return _rebuilt, (type(self), self.args, self.__dict__)
@@ -149,6 +152,8 @@ class RankFailed(RunFailure):
 
     def __init__(self, rank: int, exception: str, message: str, lines: Sequence = (), time: float | None = None):
         what = f"{exception}: {message}" if message else exception
+        if what == "NotImplementedError":  # the stub that a published lesson leaves
+            what = "this is not solved yet"
         when = "" if time is None else f" after {wording.seconds(time)} of virtual time"
         super().__init__(
             "\n".join([f"Rank {rank} raised an exception{when}: {what}", *(f"  at {line}" for line in lines)])

@@ -21,10 +21,11 @@ _ROUTES_KEPT = 100_000  # routes are forgotten and found again beyond this many 
 class Wire:
     """A link's state during a run."""
 
-    __slots__ = ("alone", "bandwidth", "transfers")
+    __slots__ = ("alone", "bandwidth", "busy", "transfers")
 
     def __init__(self, bandwidth: float):
         self.bandwidth = bandwidth
+        self.busy = 0.0  # until when somebody uses the wire; infinite while it is shared
         self.alone = None  # the last transfer that had the wire to itself (over once its .finish is past)
         self.transfers: dict = {}  # the transfers that share the wire, in order of arrival (a dict: an ordered set)
 
@@ -88,21 +89,26 @@ class Network:
         return wire
 
     def begin(self, transfer: Transfer) -> None:
-        """Start a transfer (with its `route` set) now."""
+        """Start a transfer now. Without a `route` of its own it goes from its `rank` to its `peer`."""
         clock = self.clock
         now = clock.now
-        latency, bandwidth, wires = transfer.route
+        route = transfer.route
+        if route is None:
+            source, target = transfer.rank, transfer.peer
+            route = self.routes.get(source * self.world_size + target) or self.route(source, target)
+            transfer.route = route
+        latency, bandwidth, wires = route
         transfer.start, transfer.shared = now, False
         if transfer.nbytes:
             for wire in wires:
-                other = wire.alone
-                if wire.transfers or (other is not None and other.finish > now):
+                if wire.busy > now:
                     self.share(transfer, wires)
                     return
-            transfer.finish = now + transfer.nbytes / bandwidth
+            transfer.finish = finish = now + transfer.nbytes / bandwidth
             for wire in wires:
                 wire.alone = transfer
-            time = transfer.due = transfer.finish + latency
+                wire.busy = finish
+            time = transfer.due = finish + latency
         else:
             time = transfer.finish = transfer.due = now + latency
         bucket = clock.buckets.get(time)  # clock.at(time, transfer), written out: this runs for every message
@@ -123,6 +129,7 @@ class Network:
                     other.remaining = other.nbytes - other.route[1] * (now - other.start)
                     for its in other.route[2]:
                         its.alone = None
+                        its.busy = inf
                         its.transfers[other] = None
                         touched[its] = None
                 wire.alone = None
@@ -130,6 +137,7 @@ class Network:
         transfer.remaining = float(transfer.nbytes)
         transfer.finish, transfer.due = inf, 0.0
         for wire in wires:
+            wire.busy = inf
             wire.transfers[transfer] = None
             touched[wire] = None
 
@@ -181,6 +189,8 @@ class Network:
         """A sharing transfer leaves its wires; its latency follows."""
         for wire in transfer.route[2]:
             del wire.transfers[transfer]
+            if not wire.transfers:
+                wire.busy = 0.0
             self.touched[wire] = None
         transfer.shared = False
         transfer.due = self.clock.now + transfer.route[0]

@@ -19,7 +19,8 @@ _ROOM = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _STANDARD = sysconfig.get_path("stdlib") + os.sep
 _SITE = sysconfig.get_path("purelib") + os.sep
-_FOREIGN = (_LABS, _TORCH, _STANDARD, _SITE, "<frozen ")
+_SANDBOX = "<check>"  # what the grader calls the source of an exercise's `run`
+_FOREIGN = (_LABS, _TORCH, _STANDARD, _SITE, "<frozen ", _SANDBOX)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,16 +36,24 @@ class Event(NamedTuple):
 class Record:
     """The record of one run.
 
-    Messages are rows of six numbers (rank, peer, tag, bytes, start, end) in one array, 48 bytes each; `Mail.deliver`
-    writes them. With `keep=False` only the sums are kept.
+    Messages are rows of six numbers (rank, peer, tag, bytes, start, end), one after another. `Send.fire` adds them to
+    `rows`, a plain list, which is quick; from time to time `pack` moves them to an array, where a row takes 48 bytes.
+    With `keep=False` there are no rows, only sums.
     """
 
     def __init__(self, world_size: int, keep: bool):
-        self.rows = array("d") if keep else None
+        self.rows: list[float] | None = [] if keep else None
+        self.packed = array("d")
         self.spans: list[tuple] = []  # (rank, kind, bytes, start, end, label) of work and modelled collectives
         self.sent = [0] * world_size
         self.count = [0] * world_size
         self.names: list[str] = []  # the collective with the private tag -k is names[k - 1]
+
+    def pack(self, least: int = 0) -> None:
+        """Move the rows to the array, if they are at least so many numbers."""
+        if self.rows is not None and len(self.rows) >= least:
+            self.packed.fromlist(self.rows)
+            self.rows.clear()
 
     def work(self, rank: int, start: float, end: float, label: str) -> None:
         if self.rows is not None:
@@ -64,8 +72,8 @@ def events(record: Record, ends: list[float]) -> tuple[Event, ...]:
     A rank's virtual time passes only while it does something or stands still, so its "wait" events are what the others
     leave uncovered between 0 and its end.
     """
-    rows, names, found = record.rows, record.names, []
-    for k in range(0, len(rows or ()), 6):
+    rows, names, found = () if record.rows is None else record.packed, record.names, []
+    for k in range(0, len(rows), 6):
         rank, peer, tag, nbytes = map(int, rows[k : k + 4])
         start, end = rows[k + 4 : k + 6]
         label = names[-1 - tag] if tag < 0 else ""
@@ -81,7 +89,7 @@ def events(record: Record, ends: list[float]) -> tuple[Event, ...]:
             waits.append(Event(event.rank, "wait", None, 0, until, event.start, ""))
         if event.end > until:
             covered[event.rank] = event.end
-    if rows is not None:
+    if record.rows is not None:
         for rank, end in enumerate(ends):
             if end > covered[rank]:
                 waits.append(Event(rank, "wait", None, 0, covered[rank], end, ""))

@@ -57,6 +57,8 @@ def failure(engine, rank: int | None, error: BaseException) -> BaseException:
         )
         misuse.__cause__ = error
         return misuse
+    if isinstance(error, AttributeError) and hasattr(error.obj, "_missing"):
+        message = error.obj._missing(error.name)
     failed = RankFailed(rank, name, message, lines, engine.clock.now)
     failed.__cause__ = error
     return failed
@@ -69,9 +71,23 @@ def timed_out(engine, rank: int | None, last: Place | None) -> TimedOut:
     if rank is None:
         text = [f"The run was stopped after {limit}: its ranks keep exchanging messages and never return."]
     else:
-        text = [f"The run was stopped after {limit}: rank {rank} was still computing, at {last or 'an unknown place'}."]
+        text = [f"The run was stopped after {limit}: rank {rank} was still computing, at {last or 'an unknown place'}"]
         text.append("Does that loop ever end?")
+        if engine.watchdog.raised > 1:
+            text.append(_catches_everything(rank))
     return TimedOut("\n  ".join(text + wording.head([str(w) for w in others])), engine.timeout, rank, others)
+
+
+def stubborn(task) -> str:
+    """About a rank that cannot be ended."""
+    return f"{_catches_everything(task.rank)}\n  It stands at {place_of_frame(task.gr_frame)}"
+
+
+def _catches_everything(rank: int) -> str:
+    return (
+        f"Rank {rank} catches every exception, also the one that was to end it. "
+        "Write `except Exception:` where it says `except:` or `except BaseException:`."
+    )
 
 
 # ---- a deadlock
@@ -204,11 +220,17 @@ def calls_differ(call, rank: int, label: str, name: str, signature: dict, place)
     else:
         first = f"Ranks {other} and {rank} disagree about one {label}"
     which = f"the {_ordinal(call.index + 1)} collective of {call.group}"
-    return Mismatch(
+    text = (
         f"{first} ({which}):\n"
         f"  rank {other} calls {call.label}{_described(call.signature)} at {there}\n"
         f"  rank {rank} calls {label}{_described(signature)} at {here}"
     )
+    if call.name == name and {**call.signature, "layout": signature.get("layout")} == {"layout": None, **signature}:
+        text += (
+            "\nTheir elements lie in memory in different orders, and real ranks would mix them up silently. "
+            "Use tensor.contiguous() on all ranks."
+        )
+    return Mismatch(text)
 
 
 def _ordinal(n: int) -> str:
@@ -222,6 +244,8 @@ def _described(signature: dict) -> str:
         kind = str(signature["dtype"]).removeprefix("torch.")
         numel = signature.get("numel")
         parts.append(kind if numel is None else f"{numel} x {kind}")
+    if signature.get("layout") is not None:
+        parts.append(f"strides {signature['layout'][1]}")
     if signature.get("op") is not None:
         parts.append(signature["op"])
     if signature.get("root") is not None:

@@ -98,6 +98,7 @@ def simulate(
     collectives: str = "model",
     expect_dead: Iterable[int] = (),
     allow_unreceived: bool = False,
+    on_send: Callable | None = None,
 ) -> Run:
     """Run `program(*args, dist)` on virtual ranks.
 
@@ -123,6 +124,9 @@ def simulate(
         Ranks that may raise or return early; operations with them then raise `RankDied` in the others.
     allow_unreceived : bool
         Whether messages that nobody received are reported in `Run.unreceived` instead of raised.
+    on_send : callable, optional
+        ``on_send(rank, peer, tensor)`` is called when the program posts a send, before anything moves: to note what a
+        message carries. It must leave the tensor alone and may not communicate.
 
     Returns
     -------
@@ -158,6 +162,8 @@ def simulate(
         expect_dead=expect_dead,
         timeout=timeout,
     )
+    if on_send is not None:
+        engine.mail.observe(on_send)
     arguments = args if callable(args) else lambda rank: args
     dists = [Dist(engine, rank) for rank in range(world_size)]
     engine.run(program, lambda rank: _copied(tuple(arguments(rank))), dists, Watchdog(timeout))

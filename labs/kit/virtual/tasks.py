@@ -21,6 +21,22 @@ class Task(greenlet):
         Virtual time at which it ended.
     """
 
+    # Slots, although every greenlet has a dictionary: they are quicker to reach, which the scheduler does often.
+    __slots__ = (
+        "arguments",
+        "end",
+        "engine",
+        "error",
+        "function",
+        "offset",
+        "on",
+        "polled",
+        "random",
+        "rank",
+        "value",
+        "work",
+    )
+
     def __init__(self, engine, rank, function, arguments, work=None):
         super().__init__(parent=engine.hub)
         self.engine, self.rank, self.function, self.arguments, self.work = engine, rank, function, arguments, work
@@ -30,7 +46,7 @@ class Task(greenlet):
     def run(self):
         engine = self.engine
         set_grad(engine.grad)
-        if engine.generators.used:
+        if engine.swapped:
             engine.generators.enter(self)
         try:
             self.value = self.function(*self.arguments)
@@ -45,7 +61,7 @@ class Task(greenlet):
         self.end = engine.clock.now
         engine.alive -= 1
         if self.work is None:
-            if not engine.generators.untouched():
+            if engine.swapped or not engine.untouched():
                 engine.generators.leave(self)
             if self.rank in engine.expect_dead:
                 engine.died(self.rank)

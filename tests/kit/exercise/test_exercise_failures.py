@@ -95,3 +95,20 @@ def test_the_failures_of_virtual_ranks_themselves():
     assert "0 → 1 → 0" in wrong(data).question and "Both wait." in wrong(data).evidence
     data = failures.RankFailed(3, "ValueError", "bad", ["line 2 of your cell"]).as_data()
     assert "Rank 3 stopped with ValueError: bad" in wrong(data).question
+
+
+def test_a_function_that_lacks_a_parameter_is_told_so():
+    """No line of the answer has run, so the question must not speak of one."""
+    from labs.kit.ranks import outcome
+
+    with pytest.raises(Wrong) as caught:
+        completed(outcome(lambda value: value, 2, args=(1.0,)))
+    assert "could not even start" in caught.value.question
+    assert "line" not in caught.value.question
+
+
+def test_a_message_that_ends_in_a_question_mark_keeps_it_alone():
+    failure = {"kind": "error", "rank": 0, "exception": "E", "message": "did you mean all_reduce?", "lines": ["line 1"]}
+    with pytest.raises(Wrong) as caught:
+        completed({"failure": failure})
+    assert "all_reduce? What" in caught.value.question

@@ -131,7 +131,9 @@ def passing(n):
     pass
 
 
-@pytest.mark.parametrize("answer", [stub, empty, passing, ..., lambda n: ...], ids=["stub", "empty", "passing", "ellipsis", "lambda"])
+@pytest.mark.parametrize(
+    "answer", [stub, empty, passing, ..., lambda n: ...], ids=["stub", "empty", "passing", "ellipsis", "lambda"]
+)
 def test_unsolved_is_kind_and_no_attempt(double, answer, capsys, check):
     error = check(double, answer)
     assert error.report.state == "unsolved" and "not solved yet" in error.report.verdict()

@@ -1,5 +1,6 @@
 """Failures: what is said, with which ranks and lines; and that nothing is left."""
 
+import gc
 import os
 import pickle
 import signal
@@ -19,6 +20,7 @@ from labs.kit.virtual import (
     TimedOut,
     Unreceived,
     simulate,
+    watchdog,
     work,
 )
 
@@ -52,7 +54,7 @@ def test_both_send_first():
     ]
     data = caught.value.as_data()
     assert data["kind"] == "deadlock" and data["cycles"] == [[0, 1]] and data["waiting"][0]["place"] == at
-    assert caught.value._render_traceback_() == [f"Deadlock: {caught.value}"]
+    assert caught.value._render_traceback_() == [str(caught.value)]
 
 
 def test_a_circle_a_returned_rank_and_a_lost_message():
@@ -162,19 +164,51 @@ def test_ranks_that_refuse_to_end_are_ended(block):
         simulate(program, 3)
 
 
-def test_a_rank_that_swallows_everything_is_given_up():
+def test_a_rank_that_catches_everything_is_ended():
+    ended = []
+
+    def program(dist):
+        if dist.get_rank() == 0:
+            work(1.0)
+            raise KeyError("x")
+        try:
+            while True:
+                try:
+                    dist.recv(torch.zeros(1), src=0)
+                except BaseException:
+                    pass
+        finally:
+            ended.append(dist.get_rank())
+
+    with pytest.raises(RankFailed, match="KeyError") as caught:
+        simulate(program, 3)
+    assert ended == [1, 2] and not hasattr(caught.value, "__notes__")
+    assert simulate(lambda dist: dist.get_rank(), 2).results == (0, 1)
+
+
+def test_a_rank_that_cannot_be_ended_is_named():
     def program(dist):
         if dist.get_rank() == 0:
             work(1.0)
             raise KeyError("x")
         while True:
             try:
-                dist.recv(torch.zeros(1), src=0)
+                while True:
+                    try:
+                        dist.recv(torch.zeros(1), src=0)
+                    except BaseException:
+                        pass
             except BaseException:
                 pass
 
-    with pytest.raises(RankFailed, match="KeyError"):
+    with pytest.raises(RankFailed, match="KeyError") as caught:
         simulate(program, 2)
+    (note,) = caught.value.__notes__
+    assert note.startswith("Rank 1 catches every exception") and place(program, 8) in note
+    assert note in caught.value.as_data()["text"] and note in caught.value._render_traceback_()
+    del caught
+    gc.collect()  # what is left of the rank does not disturb the next run
+    assert simulate(lambda dist: dist.get_rank(), 2).results == (0, 1)
 
 
 def loop_for_ever(dist):
@@ -189,7 +223,34 @@ def test_an_endless_loop_is_stopped():
         simulate(loop_for_ever, 2, timeout=0.3)
     assert "rank 1 was still computing, at test_virtual_failures.py" in str(caught.value)
     assert caught.value.running == 1 and [w.rank for w in caught.value.waiting] == [0]
-    assert not [t for t in threading.enumerate() if "watchdog" in t.name]
+
+
+def test_the_watching_thread_ends_when_there_are_no_runs(monkeypatch):
+    monkeypatch.setattr(watchdog, "_LINGER", 0.05)
+    for _ in range(2):  # and starts again
+        simulate(lambda dist: None, 2, timeout=0.2)
+        watchers = [t for t in threading.enumerate() if t.name == "labs-virtual-watchdog"]
+        assert len(watchers) == 1
+        watchers[0].join(10)
+        assert not watchers[0].is_alive()
+
+
+def test_runs_in_several_threads_have_their_own_limits():
+    patient, limit = [], watchdog.Watchdog(60.0)
+
+    def run():
+        with watchdog.Watchdog(60.0):
+            time.sleep(0.5)
+            patient.append(True)
+
+    thread = threading.Thread(target=run)
+    with limit:
+        thread.start()
+        with pytest.raises(watchdog.OutOfTime), watchdog.Watchdog(0.1):
+            while True:
+                pass
+        thread.join(10)
+    assert patient == [True] and limit.raised == 0
 
 
 def test_an_endless_loop_is_stopped_outside_the_main_thread():
@@ -227,8 +288,23 @@ def test_except_exception_does_not_swallow_the_time_limit():
             except Exception:
                 pass
 
-    with pytest.raises(TimedOut):
+    with pytest.raises(TimedOut) as caught:
         simulate(program, 1, timeout=0.2)
+    assert "catches every exception" not in str(caught.value)
+
+
+def test_a_bare_except_does_not_swallow_the_time_limit_for_ever():
+    def program(dist):
+        while True:
+            try:
+                time.sleep(0.001)
+            except:  # noqa: E722 - as learners write it
+                pass
+
+    with pytest.raises(TimedOut, match="rank 0 was still computing") as caught:
+        simulate(program, 1, timeout=0.2)
+    assert "Rank 0 catches every exception" in str(caught.value) and "program: " in str(caught.value)
+    assert simulate(lambda dist: dist.get_rank(), 2).results == (0, 1)
 
 
 def test_an_interrupt_names_the_rank_and_the_next_run_works():
@@ -263,6 +339,24 @@ def test_code_that_uses_the_real_module_is_told_so():
 
     with pytest.raises(Misuse, match="DistributedDataParallel"):
         simulate(wrapped, 2)
+
+
+@pytest.mark.parametrize(
+    "failure, first",
+    [
+        (Deadlock("Deadlock after 0 s of virtual time: ..."), "Deadlock after 0 s of virtual time: ..."),
+        (Deadlock("Deadlock: ranks 0 and 1 wait"), "Deadlock: ranks 0 and 1 wait"),
+        (RankFailed(2, "KeyError", "'x'"), "Rank 2 raised an exception: KeyError: 'x'"),
+        (RankDied("Rank 1 was killed."), "Rank 1 was killed."),
+        (Mismatch("Ranks 0 and 1 disagree"), "Mismatch: Ranks 0 and 1 disagree"),
+        (TimedOut("The run was stopped", 3.0), "TimedOut: The run was stopped"),
+        (Unreceived(["a"]), "Unreceived: All ranks have returned, but something was left over:\n  a"),
+        (Misuse("Rank 1 calls recv"), "Misuse: Rank 1 calls recv"),
+        (Misuse(""), "Misuse: "),
+    ],
+)
+def test_a_notebook_shows_no_word_twice(failure, first):
+    assert failure._render_traceback_() == [first]
 
 
 def test_failures_survive_pickling():

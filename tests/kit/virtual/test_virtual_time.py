@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from labs.kit.hardware import Link, Route, cluster, costs, uniform
-from labs.kit.virtual import simulate, work
+from labs.kit.virtual import engine, simulate, work
 
 LATENCY, BANDWIDTH = 5e-6, 25e9
 
@@ -293,3 +293,18 @@ def test_two_runs_give_the_same_trace_to_the_last_digit():
 def test_a_topology_with_too_few_devices_is_refused():
     with pytest.raises(ValueError, match="4 ranks need 4 devices, but this topology has 2"):
         simulate(ring, 4, (torch.ones(4),), topology=uniform(2))
+
+
+def test_a_long_trace_is_packed_while_it_grows(monkeypatch):
+    def program(dist):
+        rank, n = dist.get_rank(), dist.get_world_size()
+        for _ in range(20):
+            sending = dist.isend(torch.zeros(rank + 1), dst=(rank + 1) % n)
+            dist.recv(torch.zeros((rank - 1) % n + 1), src=(rank - 1) % n)
+            sending.wait()
+
+    whole = simulate(program, 5)
+    monkeypatch.setattr(engine, "_ROWS_LOOSE", 25)
+    pieces = simulate(program, 5)
+    assert len(whole.trace) >= 2 * 5 * 20 and pieces.trace == whole.trace
+    assert sum(event.bytes for event in whole.trace if event.kind == "send") == 20 * 4 * (1 + 2 + 3 + 4 + 5)
