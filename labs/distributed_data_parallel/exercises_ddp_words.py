@@ -9,8 +9,10 @@ from labs.kit.exercise import Wrong, short
 HOLDS_ANSWERS = True  # the sandbox of the grader gets a stub of this module
 
 
-def questions(kind):
-    """What to ask when a run failed, by the kind of case: arguments for `labs.kit.exercise.completed`."""
+def questions(kind, output):
+    """What to ask when a run failed, by the kind of case and its output: arguments for `labs.kit.exercise.completed`."""
+    failure = output.get("failure") if type(output) is dict else None
+    nothing = type(failure) is dict and "NoneType" in str(failure.get("message")) and kind in ("idle", "unused")
     skipped = (
         "unused_left_out",
         "The ranks bring buckets of different lengths, or not equally many. What does a rank bring for a parameter that it "
@@ -25,7 +27,14 @@ def questions(kind):
         "Start bucket k only when buckets 0 to k - 1 are started: while the *next* one is complete, start it.",
     )
     meeting = unordered if kind == "order" else skipped
+    none = (
+        "none_in_bucket",
+        "A parameter that took no part has no gradient: its grad is None. What do you bring for it?",
+        "Nothing was added up, so what it adds to the average is zero.",
+        "if parameter.grad is None: parameter.grad = torch.zeros_like(parameter)",
+    )
     return {
+        **({"error": none} if nothing else {}),
         "deadlock": meeting,
         "mismatch": meeting,
         "misuse": (

@@ -126,6 +126,7 @@ def assign_buckets(nbytes, bucket_bytes):
                 "for bucket, flat, handle in self.started",
             ),
         ),
+        "none_in_bucket": changed(DDP, (ZEROS, "")),
         "nothing_sent": changed(
             DDP,
             (
