@@ -11,7 +11,7 @@ NAME = "ddp-step"
 TITLE = "A step of the learner's DDP, against one of PyTorch's DistributedDataParallel"
 NOTES = (
     "Forward, backward and SGD by the clock of the slowest rank, from a barrier on; buckets of 1 MB, 64 samples each.",
-    "Both in the same processes by turns, after three unmeasured turns (PyTorch rearranges its buckets after the first).",
+    "By turns in the same processes, after three unmeasured (PyTorch rearranges its buckets after the first).",
     "Gradients are compared after each turn. The aim: at most 1.2 times PyTorch's time.",
 )
 AIM = 0.83  # times faster; 1 / 1.2

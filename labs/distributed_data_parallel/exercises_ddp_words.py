@@ -33,17 +33,17 @@ def questions(kind, output):
         "Nothing was added up, so what it adds to the average is zero.",
         "if parameter.grad is None: parameter.grad = torch.zeros_like(parameter)",
     )
-    return {
-        **({"error": none} if nothing else {}),
-        "deadlock": meeting,
-        "mismatch": meeting,
-        "misuse": (
+    asked = {"error": none} if nothing else {}
+    if kind in ("order", "unused", "idle", "tied", "frozen"):
+        asked |= {"deadlock": meeting, "mismatch": meeting}
+    if type(failure) is dict and "inside backward" in str(failure.get("text")):
+        asked["misuse"] = (
             "waits_in_hook",
             "You wait inside the hook. What could backward do in the meantime?",
             "In the hook nothing may wait: neither wait(), nor an all_reduce without async_op=True.",
             "Start it with async_op=True, keep the handle in self.started, and call wait() in finish.",
-        ),
-    }
+        )
+    return asked
 
 
 def explain(kind, rank, index, got, wanted, own, size, collectives):

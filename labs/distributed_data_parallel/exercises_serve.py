@@ -27,6 +27,7 @@ def cases(seed):
     return [
         case("one replica, batches of up to 4", (0, 1, 2, 3, 4, 5, 20), 1, 4),
         case("two replicas, no batching", (0, 1, 2, 3, 4), 2, 1),
+        case("the second replica is free before the first", (0, 0, 0, 0, 1, 6, 6), 2, 4),
         case("30 requests on 3 replicas, batches of up to 4", drawn, 3, 4),
         case("30 requests on 2 replicas, batches of up to 8", drawn, 2, 8),
         case("no request", (), 2, 4, part="edge"),
@@ -69,6 +70,19 @@ def expected(inputs, longest=None, everything=True):
                     done[k] = float(free[replica])
                 taken += len(batch)
         now += 1
+    return done
+
+
+def in_turns(inputs):
+    """When requests are done if the replicas take turns, free or not: a slip to recognise."""
+    arrivals, free, done, turn = inputs["arrivals"], [0] * inputs["replicas"], [], 0
+    while len(done) < len(arrivals):
+        replica, first = turn % len(free), len(done)
+        start = max(free[replica], arrivals[first])
+        size = sum(at <= start for at in arrivals[first : first + inputs["most"]])
+        free[replica] = start + inputs["fixed"] + inputs["each"] * size
+        done += [float(free[replica])] * size
+        turn += 1
     return done
 
 
@@ -115,6 +129,13 @@ def verify(case, output):
             "Only one replica ever works. Who takes the next batch?",
             "The one that is free first: keep a list of times at which each replica becomes free.",
         )
+    if inputs["replicas"] > 1 and is_done(in_turns(inputs)):
+        wrong(
+            "in_turns",
+            "Your replicas take turns. Why does a batch wait for a busy one while another is free?",
+            "Batches differ in size, so the replica that began first need not be free first.",
+            "The next batch goes to the replica with the smallest time in the list: free.index(min(free)).",
+        )
     if inputs["most"] > 1 and is_done(expected(inputs, everything=False)):
         wrong(
             "waits_for_a_full_batch",
@@ -143,7 +164,7 @@ def verify(case, output):
 
 
 def achieved(outputs):
-    case, output = outputs[3]
+    case, output = outputs[4]
     waits = [end - at for end, at in zip(output["done"], case.inputs["arrivals"])]
     return [("30 requests, 2 replicas", f"{len(output['batches'])} batches; mean latency {np.mean(waits):.1f} ms")]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from labs.distributed_data_parallel import backward, lanes
+from labs.distributed_data_parallel.model import buckets_of, predicted
 
 LAYERS, MEGABYTE = 12, 250_000  # layers; float32 elements of one MB
 
@@ -22,7 +23,7 @@ class AfterBackward:
 
         loss.backward()
         parameters, first = list(self.module.parameters())[::-1], 0
-        for _, arrived in backward.buckets_of([p.nbytes for p in parameters[::-1]], self.bucket_bytes):
+        for _, arrived in buckets_of([p.nbytes for p in parameters[::-1]], self.bucket_bytes):
             flat = torch.cat([parameter.grad.reshape(-1) for parameter in parameters[first:arrived]])
             self.dist.all_reduce(flat)
             flat /= self.dist.get_world_size()
@@ -163,13 +164,13 @@ def bucket_picture(ddp, latency, bandwidth, world_size, layers=48, elements=25_0
 
 
 def model(size, latency, bandwidth, world_size, layers, elements, seconds, overlap=True):
-    """`backward.predicted` for equal layers and a ring on an ideal switch."""
+    """`model.predicted` for equal layers and a ring on an ideal switch."""
     from labs.kit.hardware import costs
 
     def ring(nbytes):
         return costs.ring_all_reduce(world_size, nbytes, latency, bandwidth)
 
-    return backward.predicted([4 * elements] * layers, seconds, size, ring, overlap)
+    return predicted([4 * elements] * layers, seconds, size, ring, overlap)
 
 
 def done(ddp, topology, bucket_bytes=2e6):
@@ -197,4 +198,4 @@ def modelled_saving(topology, bucket_bytes=2e6):
         return costs.ring_all_reduce(n, nbytes, latency, bandwidth)
 
     case = [4 * MEGABYTE] * LAYERS, 100e-6, bucket_bytes, ring
-    return backward.predicted(*case, overlap=False) - backward.predicted(*case)
+    return predicted(*case, overlap=False) - predicted(*case)

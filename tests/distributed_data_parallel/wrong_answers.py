@@ -197,6 +197,11 @@ def serve(arrivals, replicas, max_batch, seconds):
 """,
         "no_batching": changed(SERVE, ("last - first < max_batch", "last - first < 1")),
         "one_replica": changed(SERVE, ("[0.0] * replicas", "[0.0]")),
+        "in_turns": changed(
+            SERVE,
+            ("free, done, first = [0.0] * replicas, [], 0", "free, done, first, turn = [0.0] * replicas, [], 0, -1"),
+            ("        replica = free.index(min(free))", "        turn += 1\n        replica = turn % replicas"),
+        ),
         "batch_too_large": changed(SERVE, (" and last - first < max_batch", "")),
         "before_it_came": changed(SERVE, (" and arrivals[last] <= start", "")),
         "latency": changed(SERVE, ("    return done", "    return [end - at for end, at in zip(done, arrivals)]")),
