@@ -61,7 +61,7 @@ def cases(seed):
             limit=1,
             part="edge",
         ),
-        cost("8 layers on 4 GPUs of one node: when are you done?", 0, 8, 60_000, 50e-6, 400_000),
+        cost("12 layers on 4 GPUs of one node: when are you done?", 0, 12, 20_000, 20e-6, 240_000),
         cost("12 layers on 2 nodes of 4 GPUs", 2, 12, 20_000, 60e-6, 300_000),
     ]
 
