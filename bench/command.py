@@ -16,6 +16,7 @@ FIGURES = {
     "virtual-ring": "bench.virtual_ring",
     "start-up": "bench.start_up",
     "ring-on-gloo": "bench.ring_on_gloo",
+    "ddp-step": "bench.ddp_step",
     "scale": "bench.scale",
 }
 FORMAT = 1  # of the JSON file

@@ -41,3 +41,43 @@ def tree_all_reduce(tensor, dist):
         if rank + distance < size:
             dist.send(tensor, dst=rank + distance)
     return tensor
+
+
+class DDP:
+    """Average gradients over all ranks in buckets, each started in a hook as soon as it is full (lesson 10)."""
+
+    def __init__(self, module, dist, bucket_bytes):
+        self.module, self.dist = module, dist
+        self.trained = [parameter for parameter in module.parameters() if parameter.requires_grad]
+        self.buckets, filled = [[]], 0
+        for index in reversed(range(len(self.trained))):
+            if filled >= bucket_bytes:
+                self.buckets.append([])
+                filled = 0
+            self.buckets[-1].append(index)
+            filled += self.trained[index].nbytes
+        for index, parameter in enumerate(self.trained):
+            parameter.register_post_accumulate_grad_hook(lambda _, index=index: self.ready(index))
+
+    def __call__(self, *inputs):
+        return self.module(*inputs)
+
+    def backward(self, loss):
+        self.arrived, self.started = set(), []
+        loss.backward()
+        for bucket, (flat, handle) in zip(self.buckets, self.started, strict=True):
+            handle.wait()
+            flat /= self.dist.get_world_size()
+            start = 0
+            for index in bucket:
+                gradient = self.trained[index].grad
+                gradient.copy_(flat[start : start + gradient.numel()].view_as(gradient))
+                start += gradient.numel()
+
+    def ready(self, index):
+        self.arrived.add(index)
+        for bucket in self.buckets[len(self.started) :]:
+            if not self.arrived.issuperset(bucket):
+                break
+            flat = torch.cat([self.trained[index].grad.reshape(-1) for index in bucket])
+            self.started.append((flat, self.dist.all_reduce(flat, async_op=True)))

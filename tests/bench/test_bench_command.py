@@ -41,10 +41,18 @@ def check_form(record, names):
 
 
 def test_a_quick_run_prints_tables_and_writes_its_record(tmp_path):
-    names = ("virtual-ring", "ring-on-gloo", "scale")
+    names = ("virtual-ring", "ring-on-gloo", "scale", "ddp-step")
     text, record = measure(names, tmp_path)
     check_form(record, names)
-    for wanted in ("Machine ", "Versions ", "do not cite", "SimPy, usual", "gloo all_reduce", "tree of 512 ranks"):
+    for wanted in (
+        "Machine ",
+        "Versions ",
+        "do not cite",
+        "SimPy, usual",
+        "gloo all_reduce",
+        "tree of 512 ranks",
+        "PyTorch's DDP",
+    ):
         assert wanted in text
     limits = [row for row in record["figures"][2]["rows"] if row["unit"] == "MB"]
     assert len(limits) == 2 and all(row["ours"]["max"] > 10 for row in limits), "peak memory is in MB"
