@@ -1,8 +1,18 @@
-"""What tests of several rooms share: a Chromium, for one file at a time."""
+"""What tests of several rooms share: a Chromium, for one file at a time, and how hypothesis draws its examples."""
 
+import importlib.util
+import os
 import shutil
 
 import pytest
+
+if importlib.util.find_spec("hypothesis"):  # a machine that only runs the GPU tests may lack it
+    from hypothesis import settings
+
+    # Everywhere the same examples, and no limit on time, which is noisy; `make soak` draws new and more ones.
+    settings.register_profile("course", derandomize=True, deadline=None)
+    settings.register_profile("soak", deadline=None, max_examples=1000)
+    settings.load_profile("soak" if os.environ.get("LABS_SOAK") == "1" else "course")
 
 CHROMIUM = next((p for n in ("chromium", "chromium-browser", "google-chrome") if (p := shutil.which(n))), None)
 FLAGS = (
