@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from labs.distributed_data_parallel import backward, lanes
-from labs.distributed_data_parallel.model import buckets_of, predicted
+from labs.distributed_data_parallel.cost_model import buckets_of, predicted
 
 LAYERS, MEGABYTE = 12, 250_000  # layers; float32 elements of one MB
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from labs.distributed_data_parallel import backward, lanes, model, overlap
+from labs.distributed_data_parallel import backward, cost_model, lanes, overlap
 from labs.kit.hardware import a5000_pair, cluster, ethernet_pair, nvswitch_node, uniform
 
 SCOPE: dict = {"__name__": "__main__"}  # as in a notebook, so that its class travels by value
@@ -43,19 +43,21 @@ def test_the_model_on_cases_counted_by_hand():
         return 1 + nbytes / 10
 
     each = ([10] * 4, 1.0, 10, cost)  # full at 1, 2, 3, 4 s; the network is the bottleneck: 1 + 4 * 2
-    assert model.predicted(*each) == pytest.approx(9)
-    assert model.predicted(*each, overlap=False) == pytest.approx(4 + 8)
+    assert cost_model.predicted(*each) == pytest.approx(9)
+    assert cost_model.predicted(*each, overlap=False) == pytest.approx(4 + 8)
     pairs = ([10] * 4, 1.0, 20, cost)  # full at 2 and 4 s: 2..5 and 5..8
-    assert model.predicted(*pairs) == pytest.approx(8)
-    assert model.predicted(*pairs, overlap=False) == pytest.approx(10)
-    assert model.predicted([], 1.0, 20, cost) == 0
+    assert cost_model.predicted(*pairs) == pytest.approx(8)
+    assert cost_model.predicted(*pairs, overlap=False) == pytest.approx(10)
+    assert cost_model.predicted([], 1.0, 20, cost) == 0
 
 
 def test_the_buckets_of_the_model_are_those_of_the_exercise():
     sizes = [40, 10, 30, 20, 10]
     buckets = SCOPE["assign_buckets"](sizes, 50)
-    assert [size for size, _ in model.buckets_of(sizes, 50)] == [sum(sizes[k] for k in bucket) for bucket in buckets]
-    assert model.buckets_of([], 50) == []
+    assert [size for size, _ in cost_model.buckets_of(sizes, 50)] == [
+        sum(sizes[k] for k in bucket) for bucket in buckets
+    ]
+    assert cost_model.buckets_of([], 50) == []
 
 
 def test_bucket_size_has_an_optimum_inside():

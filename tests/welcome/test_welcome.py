@@ -58,3 +58,10 @@ def test_the_timeline_shows_every_rank_and_every_message(world_size):
 
 def test_the_average_picture_ends_with_the_average():
     assert "25" in figures.average_picture(4).alt
+
+
+@pytest.mark.parametrize("world_size, megabytes, time", [(4, 8, "270 µs"), (4, 16, "510 µs"), (8, 8, "350 µs")])
+def test_the_times_in_the_text_are_those_of_the_timeline(world_size, megabytes, time):
+    assert f"over {time}" in figures.all_reduce_timeline(world_size, megabytes).alt
+    text = (HERE.parents[1] / "solutions" / "00_welcome.ipynb").read_text()
+    assert time in text

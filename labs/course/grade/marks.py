@@ -2,8 +2,6 @@
 
 from dataclasses import asdict, dataclass
 
-STATUSES = ("solved", "partly", "wrong", "unsolved", "lost", "not graded")
-
 
 @dataclass(frozen=True)
 class Mark:
