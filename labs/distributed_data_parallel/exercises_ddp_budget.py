@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from labs.distributed_data_parallel.lanes import lanes
 from labs.distributed_data_parallel.cost_model import buckets_of, predicted
+from labs.distributed_data_parallel.lanes import lanes
 from labs.kit.exercise import Wrong
 from labs.kit.hardware import cluster, costs, uniform
 
