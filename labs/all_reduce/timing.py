@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
-
 
 def program(ring, sizes, repeats, dist):
     """Rank program: time both all-reduces at every size, taking turns, so that a busy moment hits both.
@@ -21,24 +19,14 @@ def program(ring, sizes, repeats, dist):
     Returns
     -------
     dict
-        {"yours" or "library": {size: list of seconds}}.
+        {size: {"yours" or "library": list of seconds}}.
     """
-    from time import perf_counter
-
     import torch
 
+    from labs.kit.ranks import timing
+
     calls = {"yours": lambda tensor: ring(tensor, dist), "library": lambda tensor: dist.all_reduce(tensor)}
-    seconds = {name: {size: [] for size in sizes} for name in calls}
-    for size in sizes:
-        for turn in range(repeats + 1):
-            for name, call in calls.items():
-                tensor = torch.ones(size // 4)
-                dist.barrier()
-                begin = perf_counter()
-                call(tensor)
-                if turn:
-                    seconds[name][size].append(perf_counter() - begin)
-    return seconds
+    return {size: timing.by_turns(calls, repeats, dist, prepare=lambda: torch.ones(size // 4)) for size in sizes}  # noqa: B023
 
 
 def measure(ring, sizes=(4_000, 64_000, 1_000_000, 4_000_000, 16_000_000), world_size=4, repeats=9, on="gloo"):
@@ -61,21 +49,16 @@ def measure(ring, sizes=(4_000, 64_000, 1_000_000, 4_000_000, 16_000_000), world
         {"yours" or "library": {size: sorted list of seconds}}; None, with a sentence printed, when the ring does not
         run yet.
     """
-    from labs.kit import ranks
+    from labs.kit.ranks import timing
 
-    try:
-        run = ranks.run(program, world_size, args=(ring, list(sizes), repeats), on=on, check=False, timeout=120)
-    except ranks.RunFailure as failure:
-        if getattr(failure, "exception", "") == "NotImplementedError":
-            print("Solve reduce_scatter and all_gather first: then this cell measures your own ring.")
-        else:
-            print(f"Your ring did not get to its end on real ranks, so there is nothing to measure.\n{failure}")
+    run = timing.measure(
+        program, world_size, args=(ring, list(sizes), repeats), on=on, timeout=120,
+        solve="reduce_scatter and all_gather", subject="your own ring",
+    )  # fmt: skip
+    if run is None:
         return None
-
-    def slowest(name, size):
-        return sorted(max(times) for times in zip(*(result[name][size] for result in run.results)))
-
-    return {name: {size: slowest(name, size) for size in sizes} for name in ("yours", "library")}
+    seconds = timing.slowest(run.results)
+    return {name: {size: seconds[size][name] for size in sizes} for name in ("yours", "library")}
 
 
 def model_line(seconds, world_size=4):
@@ -122,12 +105,11 @@ def measured(seconds, world_size=4):
         return None
     from labs.kit.draw import curves
     from labs.kit.hardware import costs
+    from labs.kit.ranks import timing
 
-    lines = {}
-    for name, label in (("yours", "your ring"), ("library", "dist.all_reduce")):
-        sizes = list(seconds[name])
-        times = [seconds[name][size] for size in sizes]
-        lines[label] = (sizes, [statistics.median(t) for t in times], [t[0] for t in times], [t[-1] for t in times])
+    labels = {"yours": "your ring", "library": "dist.all_reduce"}
+    lines = {label: timing.line(seconds[name]) for name, label in labels.items()}
+    sizes = list(seconds["yours"])
     latency, bandwidth = model_line(seconds, world_size)
     formula = [costs.ring_all_reduce(world_size, size, latency, bandwidth) for size in sizes]
     lines["formula"] = (sizes, formula)

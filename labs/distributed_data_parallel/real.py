@@ -33,17 +33,13 @@ def timed(makers, width, layers, repeats, dist):
     """
     import torch
 
+    from labs.kit.ranks import timing
+
     wrapped = {name: make(network(width, layers), dist) for name, make in makers.items()}
     batch = torch.randn(64, width, generator=torch.Generator().manual_seed(dist.get_rank()))
-    seconds = {name: [] for name in makers}
-    for step in range(repeats + 2):  # the first two warm up: PyTorch arranges its buckets anew after the first
-        for name, ddp in wrapped.items():
-            dist.barrier()
-            begin = perf_counter()
-            ddp.backward(ddp(batch).square().mean())
-            if step > 1:
-                seconds[name].append(perf_counter() - begin)
-    return seconds
+    steps = {name: lambda ddp=ddp: ddp.backward(ddp(batch).square().mean()) for name, ddp in wrapped.items()}
+    # the first two warm up: PyTorch arranges its buckets anew after the first
+    return timing.by_turns(steps, repeats, dist, warm_up=2)
 
 
 def measure(ddp, sizes=(2, 4), width=256, layers=8, repeats=15):
@@ -64,6 +60,7 @@ def measure(ddp, sizes=(2, 4), width=256, layers=8, repeats=15):
     """
     from labs.distributed_data_parallel.overlap import unsolved
     from labs.kit import ranks
+    from labs.kit.ranks import timing
 
     if unsolved(ddp):
         return None
@@ -71,7 +68,7 @@ def measure(ddp, sizes=(2, 4), width=256, layers=8, repeats=15):
     found = {}
     for size in sizes:
         run = ranks.run(timed, size, args=(makers, width, layers, repeats), on="gloo", check=False, timeout=60)
-        found[size] = {name: sorted(map(max, zip(*(own[name] for own in run.results)))) for name in makers}
+        found[size] = timing.slowest(run.results)
     return found
 
 
@@ -87,14 +84,13 @@ def _torch_ddp(module, dist):
 
 def table(seconds):
     """Lines of text: medians and ranges of `measure`, and the ratio of the medians."""
+    from labs.kit.ranks import timing
+
     if not seconds:
         return "Nothing was measured."
     lines = []
     for size, times in seconds.items():
-        told = [
-            f"{name} {statistics.median(t) * 1e3:5.1f} ms ({t[0] * 1e3:.1f} to {t[-1] * 1e3:.1f})"
-            for name, t in times.items()
-        ]
+        told = [f"{name} {timing.told(t)}" for name, t in times.items()]
         mine, theirs = (statistics.median(t) for t in times.values())
         lines.append(f"{size} processes: {', '.join(told)}, ratio {mine / theirs:.2f}")
     return "\n".join(lines)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
-
 
 def program(server, worker, sizes, repeats, dist):
     """Rank program: time both exchanges at every size, taking turns, so that a busy moment hits both.
@@ -21,14 +19,14 @@ def program(server, worker, sizes, repeats, dist):
     Returns
     -------
     dict
-        {"server" or "all-reduce": {size: list of seconds}}.
+        {size: {"server" or "all-reduce": list of seconds}}.
     """
-    from time import perf_counter
-
     import torch
 
-    rank, size = dist.get_rank(), dist.get_world_size()
-    workers = dist.new_group(list(range(1, size)))
+    from labs.kit.ranks import timing
+
+    rank = dist.get_rank()
+    workers = dist.new_group(list(range(1, dist.get_world_size())))
 
     def through_the_server(weights):
         if rank == 0:
@@ -41,17 +39,7 @@ def program(server, worker, sizes, repeats, dist):
             dist.all_reduce(gradient, group=workers)
 
     calls = {"server": through_the_server, "all-reduce": among_the_workers}
-    seconds = {name: {nbytes: [] for nbytes in sizes} for name in calls}
-    for nbytes in sizes:
-        for turn in range(repeats + 1):
-            for name, call in calls.items():
-                tensor = torch.ones(nbytes // 4)
-                dist.barrier()
-                begin = perf_counter()
-                call(tensor)
-                if turn:
-                    seconds[name][nbytes].append(perf_counter() - begin)
-    return seconds
+    return {size: timing.by_turns(calls, repeats, dist, prepare=lambda: torch.ones(size // 4)) for size in sizes}  # noqa: B023
 
 
 def measure(server, worker, sizes=(4_000, 250_000, 1_000_000, 4_000_000), workers=3, repeats=5):
@@ -71,23 +59,16 @@ def measure(server, worker, sizes=(4_000, 250_000, 1_000_000, 4_000_000), worker
         {"server" or "all-reduce": {size: sorted list of seconds}}; None, with a sentence printed, when the answers do
         not run yet.
     """
-    from labs.kit import ranks
+    from labs.kit.ranks import timing
 
-    try:
-        run = ranks.run(
-            program, workers + 1, args=(server, worker, list(sizes), repeats), on="gloo", check=False, timeout=60
-        )
-    except ranks.RunFailure as failure:
-        if getattr(failure, "exception", "") == "NotImplementedError":
-            print("Solve synchronous first: then this cell measures your own server.")
-        else:
-            print(f"Your server did not get to its end on real ranks, so there is nothing to measure.\n{failure}")
+    run = timing.measure(
+        program, workers + 1, args=(server, worker, list(sizes), repeats),
+        solve="synchronous", subject="your own server",
+    )  # fmt: skip
+    if run is None:
         return None
-
-    def slowest(name, size):
-        return sorted(max(times) for times in zip(*(result[name][size] for result in run.results)))
-
-    return {name: {size: slowest(name, size) for size in sizes} for name in ("server", "all-reduce")}
+    seconds = timing.slowest(run.results)
+    return {name: {size: seconds[size][name] for size in sizes} for name in ("server", "all-reduce")}
 
 
 def measured(seconds, workers=3):
@@ -106,12 +87,9 @@ def measured(seconds, workers=3):
     if seconds is None:
         return None
     from labs.kit.draw import curves
+    from labs.kit.ranks import timing
 
-    lines = {}
-    for name, label in (("server", "your server"), ("all-reduce", "all-reduce")):
-        times = list(seconds[name].values())
-        lows, highs = [t[0] for t in times], [t[-1] for t in times]
-        lines[label] = (list(seconds[name]), [statistics.median(t) for t in times], lows, highs)
+    lines = {"your server": timing.line(seconds["server"]), "all-reduce": timing.line(seconds["all-reduce"])}
     return curves(
         lines, xlabel="gradient (B)", ylabel="time (s)", logx=True, logy=True,
         name=f"{workers} workers, {workers + 1} processes of this machine",
