@@ -125,6 +125,16 @@ def scalar_bytes(value, kernel: str, parameter: Parameter) -> bytes:
         return number.astype(code).tobytes()
 
 
+def constant_array(name: str, value, code: str) -> np.ndarray:
+    """A value for a `__constant__` variable whose elements have the type `code`."""
+    wanted = {"z": "H", "X": None}.get(code, code)
+    if wanted is None:
+        return np.ascontiguousarray(value)
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype != np.dtype(wanted):
+        raise TypeError(f"__constant__ {name} holds {np.dtype(wanted).name}, but the array has dtype {value.dtype}")
+    return np.ascontiguousarray(value, wanted)
+
+
 def _itemsize(code):
     return 2 if code == "z" else np.dtype(code).itemsize
 
@@ -160,9 +170,7 @@ def lay_out(kernel: str, parameters: tuple[Parameter, ...], arguments: tuple, ro
             pages = -(-max(array.nbytes, 1) // PAGE) * PAGE
             start = end + pages - -(-max(array.nbytes, 1) // 256) * 256
             if start + array.nbytes + PAGE > room:
-                raise MemoryError(
-                    f"the arrays of this launch need more than the {room >> 20} MB of the emulated device"
-                )
+                raise MemoryError(f"the arrays of this launch need more than the {room >> 20} MB of this device")
             slots[key] = Slot(array, start, constant[key])
             end += pages + PAGE
         grain = 0 if parameter.code in "Xv" else (array.itemsize & -array.itemsize).bit_length() - 1

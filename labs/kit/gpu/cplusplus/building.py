@@ -1,4 +1,4 @@
-"""From a text of CUDA C++ to a library for the CPU: the text stays as it is, our header before it and tables after it."""
+"""From a text of CUDA C++ to a library for the CPU: the text as it is, our header before it, tables after it."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def build_library(text: str, names: tuple[str, ...], *, checked: bool = True, la
     NoCompiler
     CompileError
     """
-    dynamic, constants = scanning.dynamic_shared(text), scanning.constants(text)
+    dynamic, constants = scanning.dynamic_shared(text), tuple(scanning.constants(text))
     after = _AFTER.format(
         # Without this, the address of a dynamic array would be looked up in other libraries as well.
         hidden="\n".join(f'asm(".hidden {name}\\n.globl {name}\\n");' for name in dynamic),

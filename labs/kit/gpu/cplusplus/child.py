@@ -108,23 +108,22 @@ class Child:
         text, self._buffer = self._buffer.decode(errors="replace"), b""
         return text
 
-    def load(self, library: Library) -> tuple[int, dict[str, list[str]]]:
+    def load(self, library: Library) -> tuple[int, dict[str, list[str]], dict[str, int]]:
         """Load a library, once.
 
         Returns
         -------
-        tuple of int and dict
-            Its number, and for each kernel the words of its signature (see entry.h).
+        tuple of int, dict and dict
+            Its number, for each kernel the words of its signature (see entry.h), for each constant its size in bytes.
         """
         if library.path not in self.loaded:
             lines, gone = self.ask(f"LOAD {library.path}\n", 30.0)
             if gone or not lines or not lines[0].startswith("OK "):
                 raise RuntimeError(f"the compiled kernel could not be loaded: {' '.join(lines)} {self.printed()}")
-            signatures = dict(line.split("|", 1) for line in lines[1:])
-            self.loaded[library.path] = (
-                int(lines[0].split()[1]),
-                {name: words.split() for name, words in signatures.items()},
-            )
+            facts = [line.split("|") for line in lines[1:]]
+            signatures = {name: words.split() for kind, name, words in facts if kind == "kernel"}
+            sizes = {name: int(size) for kind, name, size in facts if kind == "constant"}
+            self.loaded[library.path] = (int(lines[0].split()[1]), signatures, sizes)
         return self.loaded[library.path]
 
     def printed(self) -> str:

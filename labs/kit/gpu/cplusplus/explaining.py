@@ -284,8 +284,8 @@ def _stack(report, launched, _status):
     from labs.kit.gpu.cplusplus.failures import StackOverflow
 
     text = (
-        f"a thread of {launched.kernel} used up its {report.text('kilobytes')} KB of local memory: endless recursion, or"
-        " a large local array?"
+        f"a thread of {launched.kernel} used up its {report.text('kilobytes')} KB of local memory: endless recursion,"
+        " or a large local array?"
     )
     return _made(StackOverflow, text, report, launched, _line(report, launched))
 

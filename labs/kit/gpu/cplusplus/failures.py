@@ -13,9 +13,20 @@ from labs.kit.virtual.cuda.failures import (
 )
 
 __all__ = [
-    "AssertionFailed", "Crashed", "DividedByZero", "DivergentBarrier", "EndlessLoop", "KernelFailure", "LaunchFailed",
-    "Misaligned", "OutOfBounds", "Race", "StackOverflow", "Unfit", "WrongType",
-]  # fmt: skip
+    "AssertionFailed",
+    "Crashed",
+    "DivergentBarrier",
+    "DividedByZero",
+    "EndlessLoop",
+    "KernelFailure",
+    "LaunchFailed",
+    "Misaligned",
+    "OutOfBounds",
+    "Race",
+    "StackOverflow",
+    "Unfit",
+    "WrongType",
+]
 
 
 class StackOverflow(KernelFailure):

@@ -8,19 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from labs.kit.gpu.cplusplus import scanning
+from labs.kit.gpu.cplusplus.arguments import constant_array
 from labs.kit.gpu.cplusplus.on_cpu import base_name, compile_on_cpu
 from labs.kit.gpu.cplusplus.on_gpu import compile_on_gpu, gpu_wanted
 from labs.kit.gpu.cplusplus.options import Options
 from labs.kit.native.source import Source, is_unsolved
-from labs.kit.native.toolchain import CompileError
+from labs.kit.native.toolchain import CompileError, NoCompiler
 
 
 class Kernel:
     """One `__global__` function.
 
-    ``kernel[grid, block](*arguments)`` launches it and waits; ``kernel[grid, block, stream, shared_bytes]`` also names a
-    stream (for a GPU) and the bytes of dynamic shared memory. Sizes are integers or tuples of up to three. NumPy arrays
-    stand for pointers and are changed in place; numbers take the type of their parameter.
+    ``kernel[grid, block](*arguments)`` launches it and waits; ``kernel[grid, block, stream, shared_bytes]`` also names
+    a stream (for a GPU) and the bytes of dynamic shared memory. Sizes are integers or tuples of up to three. NumPy
+    arrays stand for pointers and are changed in place; numbers take the type of their parameter.
 
     Attributes
     ----------
@@ -59,13 +60,13 @@ class Kernel:
         Parameters
         ----------
         **values : array_like
-            By the name of the variable; with its type and at most as large.
+            By the name of the variable; as large as it is, and with its type (Python's numbers are converted).
         """
-        known = scanning.constants(self.source.text)
-        for name in values:
+        known, arrays = scanning.constants(self.source.text), {}
+        for name, value in values.items():
             if name not in known:
                 raise ValueError(f"there is no __constant__ {name} here (there is: {', '.join(known) or 'none'})")
-        arrays = {name: np.ascontiguousarray(value) for name, value in values.items()}
+            arrays[name] = constant_array(name, value, known[name])
         return Kernel(self.name, self.source, self._backend, self._constants | arrays)
 
     def __repr__(self):
@@ -91,22 +92,31 @@ class Configured:
         )
 
 
-class UnsolvedKernel:
-    """What a cell binds while the publisher's ``#error "not solved yet"`` stands in it."""
+class UnreadyKernel:
+    """What a cell binds when there is nothing to launch: its answer is unsolved, or there is no compiler.
 
-    unsolved = True
+    Parameters
+    ----------
+    name : str
+    source : Source
+    unavailable : str
+        Why it cannot be launched on this machine; empty for an unsolved answer.
+    """
 
-    def __init__(self, name: str, source: Source):
-        self.name, self.source = name, source
+    def __init__(self, name: str, source: Source, unavailable: str = ""):
+        self.name, self.source, self.unavailable = name, source, unavailable
+        self.unsolved = not unavailable
 
     def __getitem__(self, _configuration):
         return self
 
     def __call__(self, *_arguments):
-        raise NotImplementedError(f"{self.name} is not solved yet")
+        if self.unsolved:
+            raise NotImplementedError("not solved yet")
+        raise NoCompiler(self.unavailable)
 
     def __repr__(self):
-        return f"<CUDA kernel {self.name}: not solved yet>"
+        return f"<CUDA kernel {self.name}: {'not solved yet' if self.unsolved else 'cannot run here'}>"
 
 
 def size(value, what: str) -> tuple[int, int, int]:
@@ -152,7 +162,7 @@ def compile_cuda(text: str, *names: str, label: str = "cell", **options):
     wanted = names or tuple(name for name, kernel in declared.items() if not kernel.template)
     source = Source(text, tuple(wanted), "cuda", label)
     if is_unsolved(text):
-        kernels = tuple(UnsolvedKernel(name, source) for name in wanted)
+        kernels = tuple(UnreadyKernel(base_name(name), source) for name in wanted)
     else:
         _check_names(wanted, declared, label)
         compile_it = compile_on_gpu if gpu_wanted() else compile_on_cpu

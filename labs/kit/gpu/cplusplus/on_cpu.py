@@ -64,9 +64,9 @@ class OnCpu:
             raise LaunchFailed(f"{kernel}: {problem}")
         with NURSERY.lock:
             child = NURSERY.child()
-            number, signatures = child.load(self.library)
+            number, signatures, sizes = child.load(self.library)
             parameters = described(self.declared[base_name(kernel)].parameters, signatures[kernel])
-            constant_words, begin = self._put_constants(constants)
+            constant_words, begin = self._put_constants(constants, sizes)
             layout = self._lay_out(kernel, parameters, arguments, begin)
             memory = NURSERY.arena.memory
             for slot in layout.slots:
@@ -107,11 +107,15 @@ class OnCpu:
 
             raise LaunchFailed(str(error)) from None
 
-    def _put_constants(self, constants):
+    def _put_constants(self, constants, sizes):
         """Write constants into the shared memory; words for the worker, and the first free byte."""
         words, offset = [], PAGE
         for name, value in constants.items():
-            raw = np.ascontiguousarray(value).tobytes()
+            raw, size = value.tobytes(), sizes[name]
+            if len(raw) != size:
+                from labs.kit.gpu.cplusplus.failures import WrongType
+
+                raise WrongType(f"__constant__ {name} has {size} bytes, but the value has {len(raw)}")
             NURSERY.arena.memory[offset : offset + len(raw)] = raw
             words += [self.library.constants.index(name), offset, len(raw)]
             offset += -(-max(len(raw), 1) // PAGE) * PAGE

@@ -1,7 +1,7 @@
 """What a text of CUDA C++ declares: its kernels with their parameters, dynamic shared arrays, constants.
 
-This only looks for declarations; the compiler decides what is right. Comments and strings are blanked out first, so that
-nothing in them is taken for code.
+This only looks for declarations; the compiler decides what is right. Comments and strings are blanked out first, so
+that nothing in them is taken for code.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _KERNEL = re.compile(
     r"(?P<name>\w+)\s*\((?P<parameters>[^)]*)\)\s*\{"
 )
 _DYNAMIC = re.compile(r"extern\s+__shared__[^;]*?(\w+)\s*\[\s*\]\s*;")
-_CONSTANT = re.compile(r"__constant__\s+[\w\s:<>,]*?\b(\w+)\s*(?:\[[^;=]*\])?\s*(?:=|;|\{)")
+_CONSTANT = re.compile(r"__constant__\s+(?P<type>[\w\s:<>,]*?)\b(?P<name>\w+)\s*(?:\[[^;=]*\])?\s*(?:=|;|\{)")
 
 # C types by the characters that NumPy uses; "z" is bfloat16, "v" void, "X" anything else.
 _CODES = {
@@ -100,9 +100,10 @@ def dynamic_shared(text: str) -> tuple[str, ...]:
     return tuple(sorted(set(_DYNAMIC.findall(blanked(text)))))
 
 
-def constants(text: str) -> tuple[str, ...]:
-    """Names of the `__constant__` variables."""
-    return tuple(dict.fromkeys(_CONSTANT.findall(blanked(text))))
+def constants(text: str) -> dict[str, str]:
+    """The `__constant__` variables by name, with the code of their element's type (see `Parameter`)."""
+    found = _CONSTANT.finditer(blanked(text))
+    return {match["name"]: parameter(f"{match['type']} {match['name']}").code for match in found}
 
 
 def split(text: str) -> list[str]:

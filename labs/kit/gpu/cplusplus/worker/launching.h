@@ -26,7 +26,7 @@ static int add_segments(dl_phdr_info* library, size_t, void* module_) {
     return 1;
 }
 
-// "LOAD path" -> "OK number", then "name|signature" for each kernel
+// "LOAD path" -> "OK number", then "kernel|name|signature" and "constant|name|bytes" for each
 static void load(const char* path) {
     void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) return reply(std::string("FAIL ") + dlerror() + "\n.\n");
@@ -39,7 +39,9 @@ static void load(const char* path) {
     if (!module.facts) return reply("FAIL it holds no kernels\n.\n");
     std::string text = "OK " + std::to_string(modules.size()) + "\n";
     for (auto* kernel = module.facts->kernels; kernel->name; kernel++, module.kernels++)
-        text += std::string(kernel->name) + "|" + kernel->signature() + "\n";
+        text += std::string("kernel|") + kernel->name + "|" + kernel->signature() + "\n";
+    for (auto* constant = module.facts->constants; constant->name; constant++)
+        text += std::string("constant|") + constant->name + "|" + std::to_string(constant->bytes) + "\n";
     modules.push_back(module);
     reply(text + ".\n");
 }
