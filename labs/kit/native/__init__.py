@@ -22,7 +22,7 @@ _WHERE = {
     "Source": "source",
     "TooSlow": "failures",
     "compiler": "toolchain",
-    "extension": "extension",
+    "extension": "project",
     "shared": "memory",
 }
 

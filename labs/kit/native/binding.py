@@ -116,9 +116,8 @@ def _module_flags():
     folders = [libraries.python_headers(), include / "include", include / "ext" / "robin_map" / "include"]
     if eigen := libraries.eigen():
         folders.append(eigen)
-    for name in ("nlohmann/json.hpp", "simdjson.h"):
-        if found := libraries.header(name):
-            folders.append(found)
+    if json := libraries.header("nlohmann/json.hpp"):
+        folders.append(json)
     system = [folder for folder in dict.fromkeys(folders) if str(folder) != "/usr/include"]
     return (*_MODULE_FLAGS, *(flag for folder in system for flag in ("-isystem", str(folder))))
 

@@ -9,6 +9,9 @@ from pathlib import Path
 
 from labs.kit.native.failures import NativeError
 
+SHIPPED = ("simdjson", "nlohmann_json/include", "cmeel.prefix/include")
+"""Folders of headers inside site-packages: of pysimdjson, nlohmann-json and the cmeel packages."""
+
 SYSTEM = ("/usr/include", "/usr/local/include", "/opt/homebrew/include", f"{sys.prefix}/include")
 
 
@@ -59,11 +62,9 @@ def eigen() -> Path | None:
 
 
 def header(name: str) -> Path | None:
-    """Folder from which ``#include <name>`` works: that of the system, or of a PyPI package that ships headers."""
-    places = [Path(folder) for folder in SYSTEM]
-    for path in sys.path:
-        if path.endswith("-packages"):
-            places += [Path(path) / "cmeel.prefix" / "include", *sorted(Path(path).glob("*/include"))]
+    """Folder from which ``#include <name>`` works: that of a PyPI package that ships headers, or of the system."""
+    packages = [Path(path) for path in sys.path if path.endswith("-packages")]
+    places = [path / shipped for path in packages for shipped in SHIPPED] + [Path(folder) for folder in SYSTEM]
     return next((place for place in places if (place / name).exists()), None)
 
 

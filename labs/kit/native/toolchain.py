@@ -164,7 +164,7 @@ def build(
     # The text lies in a file of its own name, which messages and line tables then show.
     text = f'{before}\n#include "{label}"\n#line 1 "after-{label}"\n{after}\n'
     needed = [*headers, *inputs, *([prelude] if prelude else [])]
-    key = digest(kind, cxx.version, options, text, source, [_contents(path) for path in needed], _cpu(flags))
+    key = digest(kind, cxx.version, options, text, source, [contents(path) for path in needed], _cpu(flags))
 
     def make(folder: Path, out: Path) -> None:
         (folder / "code.cpp").write_text(text, encoding="utf-8")
@@ -257,7 +257,7 @@ def digest(*parts) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:20]
 
 
-def _contents(path: Path) -> str:
+def contents(path: Path) -> str:
     """The content of a file, or of all files of a folder, as a digest."""
     path = Path(path)
     files: Iterable[Path] = sorted(f for f in path.rglob("*") if f.is_file()) if path.is_dir() else [path]
