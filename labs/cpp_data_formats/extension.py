@@ -23,10 +23,10 @@ PARTS = {
         "nothing here: CSV by Ben Strasser's csv.h, for your own cells",
         "Debian and Ubuntu: apt install libfccp-dev",
     ),
-    "HighFive": ("nothing here: HDF5 in C++ style, for your own cells", "from its authors"),
-    "ArrayFire": ("nothing here: arrays on GPUs, for your own cells", "from its authors"),
+    "HighFive": ("HDF5 in C++ style, for your own cells", "from its authors"),
+    "ArrayFire": ("arrays on GPUs, for your own cells", "from its authors"),
     "mlpack": (
-        "nothing here: learning on Armadillo's matrices, for your own cells",
+        "learning on Armadillo's matrices, for your own cells",
         "Debian and Ubuntu: apt install libmlpack-dev",
     ),
 }

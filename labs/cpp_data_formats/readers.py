@@ -185,6 +185,7 @@ def read_hdf5(
     ndim: int | None = None,
     transpose: bool | None = None,
     threads: int = 1,
+    isolated: bool = True,
 ) -> np.ndarray:
     """A dataset of an HDF5 file, or a box out of it, in this machine's byte order.
 
@@ -206,6 +207,9 @@ def read_hdf5(
         stored, and an error where MATLAB has left its mark.
     threads : int, default 1
         How many decompress chunks.
+    isolated : bool, default True
+        Let the HDF5 library look at the file in a forked child process (some milliseconds), because damaged files can
+        make it crash; a crash is then a `FormatError`. False: in this process, for files that you trust.
 
     Returns
     -------
@@ -227,26 +231,27 @@ def read_hdf5(
                 raise ValueError(f"{name} must be (start, stop) with 0 <= start <= stop, found {given!r}")
             box[axis] = (start, stop)
     if transpose and box:
-        stored = module.hdf5_shape(os.fspath(path), dataset)
+        stored = module.Hdf5Dataset(os.fspath(path), dataset, [0], [0], isolated).shape
         if len(stored) <= max(box):
             raise FormatError(f"{path}: the dataset {dataset!r} has shape {tuple(stored)}: expected more axes")
         box = {len(stored) - 1 - axis: given for axis, given in box.items()}
     everything = (0, 2**63)
     asked = [box.get(axis, everything) for axis in range(max(box, default=-1) + 1)]
-    values, shape, by_matlab = module.read_hdf5(
-        os.fspath(path), dataset, [start for start, _ in asked], [stop for _, stop in asked], threads
-    )
+    starts, stops = [start for start, _ in asked], [stop for _, stop in asked]
+    opened = module.Hdf5Dataset(os.fspath(path), dataset, starts, stops, isolated)
+    shape = opened.shape
     if ndim is not None and len(shape) != ndim:
         raise FormatError(
             f"{path}: the dataset {dataset!r} has {len(shape)} axes, its shape is {tuple(shape)}: expected {ndim}",
             str(path),
         )
-    if by_matlab and transpose is None and len(shape) > 1:
+    if opened.matlab and transpose is None and len(shape) > 1:
         raise FormatError(
             f"{path}: the dataset {dataset!r} was written by MATLAB, whose axes stand reversed in the file (here "
             f"{tuple(shape)}): say transpose=True for the matrix as MATLAB shows it, False for the one that is stored",
             str(path),
         )
+    values = opened.read(starts, stops, threads)
     return np.ascontiguousarray(values.T) if transpose else values
 
 

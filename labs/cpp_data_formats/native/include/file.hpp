@@ -6,7 +6,18 @@
 #include <string_view>
 #include <vector>
 
+#include "buffer.hpp"
+
 namespace formats {
+
+// A whole file in memory. Not a std::vector, which would first write zeros where the file's bytes then go.
+struct Content {
+  Buffer buffer;
+  std::size_t length = 0;
+  const char* data() const { return buffer.data<char>(); }
+  std::size_t size() const { return length; }
+  char operator[](std::size_t i) const { return data()[i]; }
+};
 
 class File {
  public:
@@ -24,7 +35,7 @@ class File {
   int descriptor() const { return descriptor_; }
 
   // The whole file, followed by `padding` zero bytes that do not count.
-  std::vector<char> all(std::size_t padding = 0) const;
+  Content all(std::size_t padding = 0) const;
 
  private:
   File() = default;

@@ -2,7 +2,7 @@
 //
 // Two steps, by two processes. The HDF5 library tells what is where (type, shape, chunks, filters, addresses): it runs in
 // a forked child, because damaged files can make it crash or run forever, and then only the child is lost. The bytes
-// are then read, decompressed and put into order here.
+// are then read, decompressed and put into order here. A layout may be kept, and serves any number of reads.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -43,10 +43,11 @@ struct Layout {
   bool matlab = false;                    // MATLAB wrote this: it thinks in columns, its axes are reversed
 };
 
-// What the library says about a dataset, asked in a child process. `box` may be changed to name all axes.
-Layout hdf5_layout(const File& file, const std::string& dataset, Box& box);
+// What the library says about a dataset: asked in a child process, or in this one for files that are trusted. Names the
+// chunks that the box touches.
+Layout hdf5_layout(const File& file, const std::string& dataset, const Box& box, bool isolated);
 
-// The box of the dataset, row-major, by `threads` threads (chunks only).
-Array read_hdf5(const File& file, const std::string& dataset, Box box, unsigned threads, Layout& layout);
+// The box of the dataset, row-major, by `threads` threads (chunks only). The box must lie in that of the layout.
+Array read_hdf5(const File& file, const Layout& layout, Box box, unsigned threads);
 
 }  // namespace formats

@@ -7,30 +7,42 @@
 namespace formats {
 
 #if LAB_HAS_HDF5
-void bind_hdf5(nb::module_& m) {
-  m.def("read_hdf5", [](const std::string& path, const std::string& dataset, std::vector<std::size_t> start, std::vector<std::size_t> stop, unsigned threads) {
+namespace {
+
+// An open dataset: what the library said about it, and the file. Reads any part of it, any number of times.
+class Dataset {
+ public:
+  Dataset(const std::string& path, const std::string& name, std::vector<std::size_t> start, std::vector<std::size_t> stop, bool isolated)
+      : file_(path), layout_(hdf5_layout(file_, name, {std::move(start), std::move(stop)}, isolated)) {}
+  nb::object read(std::vector<std::size_t> start, std::vector<std::size_t> stop, unsigned threads) const {
     Array array;
-    Layout layout;
     {
       const nb::gil_scoped_release free_python;
-      const File file(path);
-      array = read_hdf5(file, dataset, {std::move(start), std::move(stop)}, threads, layout);
+      array = read_hdf5(file_, layout_, {std::move(start), std::move(stop)}, threads);
     }
-    nb::list shape;
-    for (const std::uint64_t length : layout.shape) shape.append(length);
-    return nb::make_tuple(as_numpy(std::move(array.values), array.shape, array.scalar), nb::tuple(shape), layout.matlab);
-  });
-  m.def("hdf5_shape", [](const std::string& path, const std::string& dataset) {
-    Layout layout;
-    {
-      const nb::gil_scoped_release free_python;
-      Box nothing{{0}, {0}};  // so that no chunk is looked for
-      layout = hdf5_layout(File(path), dataset, nothing);
-    }
-    nb::list shape;
-    for (const std::uint64_t length : layout.shape) shape.append(length);
-    return nb::tuple(shape);
-  });
+    return as_numpy(std::move(array.values), array.shape, array.scalar);
+  }
+  nb::tuple shape() const {
+    nb::list lengths;
+    for (const std::uint64_t length : layout_.shape) lengths.append(length);
+    return nb::tuple(lengths);
+  }
+  bool matlab() const { return layout_.matlab; }
+
+ private:
+  File file_;
+  Layout layout_;
+};
+
+}  // namespace
+
+void bind_hdf5(nb::module_& m) {
+  // Only the chunks that the box [start, stop) touches are looked for; an empty box looks for none.
+  nb::class_<Dataset>(m, "Hdf5Dataset")
+      .def(nb::init<const std::string&, const std::string&, std::vector<std::size_t>, std::vector<std::size_t>, bool>(), nb::call_guard<nb::gil_scoped_release>())
+      .def("read", &Dataset::read)
+      .def_prop_ro("shape", &Dataset::shape)
+      .def_prop_ro("matlab", &Dataset::matlab);
 }
 #else
 void bind_hdf5(nb::module_&) { }

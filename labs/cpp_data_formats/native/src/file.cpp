@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "buffer.hpp"
 #include "error.hpp"
@@ -63,13 +64,12 @@ std::size_t File::read(std::uint64_t offset, void* target, std::size_t count) co
   return done;
 }
 
-std::vector<char> File::all(std::size_t padding) const {
+Content File::all(std::size_t padding) const {
   if (size_ > machine_memory()) throw std::bad_alloc();
-  std::vector<char> bytes(static_cast<std::size_t>(size_) + padding);
-  const std::size_t got = read(0, bytes.data(), static_cast<std::size_t>(size_));
-  bytes.resize(got + padding);
-  std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(got), bytes.end(), '\0');
-  return bytes;
+  Content content{Buffer(static_cast<std::size_t>(size_) + padding), 0};
+  content.length = read(0, content.buffer.data(), static_cast<std::size_t>(size_));
+  std::memset(content.buffer.data<char>() + content.length, 0, padding);
+  return content;
 }
 
 Position position_of(const File& file, std::uint64_t offset) {

@@ -89,6 +89,12 @@ void read_contiguous(const File& file, const Layout& layout, const Region& whole
   }
 }
 
+bool touches(const Chunk& chunk, const std::vector<std::size_t>& shape, const Region& box) {
+  for (std::size_t a = 0; a < shape.size(); ++a)
+    if (chunk.corner[a] >= box.corner[a] + box.shape[a] || chunk.corner[a] + shape[a] <= box.corner[a]) return false;
+  return true;
+}
+
 void read_chunks(const File& file, const Layout& layout, Array& array, const Region& box, unsigned threads) {
   const std::size_t bytes = layout.scalar.bytes;
   const std::vector<std::size_t> shape(layout.chunk_shape.begin(), layout.chunk_shape.end());
@@ -99,6 +105,7 @@ void read_chunks(const File& file, const Layout& layout, Array& array, const Reg
     std::vector<char> stored, plain, spare;
     for (std::size_t i; (i = next++) < layout.chunks.size();) {
       const Chunk& chunk = layout.chunks[i];
+      if (!touches(chunk, shape, box)) continue;
       if (chunk.address > file.size() || chunk.stored > file.size() - chunk.address) truncated(file, chunk.address);
       const auto fail = [&](const std::string& reason) {
         throw FormatError(file.name(), "a chunk of the dataset: " + reason, -1, -1, static_cast<std::int64_t>(chunk.address));
@@ -134,20 +141,30 @@ bool covered(const Layout& layout, const Region& box) {
     const std::size_t length = layout.chunk_shape[a];
     chunks = times(chunks, (box.corner[a] + box.shape[a] - 1) / length - box.corner[a] / length + 1);
   }
-  return layout.chunks.size() == chunks;
+  std::size_t there = 0;
+  const std::vector<std::size_t> shape(layout.chunk_shape.begin(), layout.chunk_shape.end());
+  for (const Chunk& chunk : layout.chunks) there += touches(chunk, shape, box);
+  return there == chunks;
 }
 
 }  // namespace
 
-Array read_hdf5(const File& file, const std::string& dataset, Box box, unsigned threads, Layout& layout) {
-  layout = hdf5_layout(file, dataset, box);
+Array read_hdf5(const File& file, const Layout& layout, Box box, unsigned threads) {
   const std::size_t axes = layout.shape.size(), bytes = layout.scalar.bytes;
+  for (std::size_t a = 0; a < axes; ++a) {
+    if (box.start.size() <= a) {
+      box.start.push_back(0);
+      box.stop.push_back(layout.shape[a]);
+    }
+    box.stop[a] = std::min<std::size_t>(box.stop[a], layout.shape[a]);
+    box.start[a] = std::min(box.start[a], box.stop[a]);
+  }
   Region whole{std::vector<std::size_t>(axes, 0), {layout.shape.begin(), layout.shape.end()}}, part{box.start, {}};
   for (std::size_t a = 0; a < axes; ++a) part.shape.push_back(box.stop[a] - box.start[a]);
   Array array{Buffer(), part.shape, layout.scalar};
   const std::size_t size = times(array.count(), bytes);
   if (size > machine_memory())
-    throw FormatError(file.name(), "the dataset " + shown(dataset) + " takes " + std::to_string(size >> 20) + " MiB, more than this machine has: read a part with rows=");
+    throw FormatError(file.name(), "the dataset takes " + std::to_string(size >> 20) + " MiB, more than this machine has: read a part with rows=");
   array.values.resize(size);
   if (size) {
     switch (layout.kind) {

@@ -1,15 +1,14 @@
 // Asking the HDF5 library where the numbers of a dataset are, in a child process that may crash.
 #include <fcntl.h>
 #include <hdf5.h>
-#include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <functional>
+#include <mutex>
 
 #include "error.hpp"
 #include "hdf5.hpp"
@@ -163,7 +162,7 @@ void put_chunks(Message& answer, hid_t dataset, const std::vector<hsize_t>& shap
   answer.bytes.insert(answer.bytes.end(), found.bytes.begin(), found.bytes.end());
 }
 
-Message describe(const std::string& path, const std::string& name, Box box) {
+Message describe(const std::string& path, const std::string& name, const Box& box) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   Message answer;
   answer.put<bool>(true);
@@ -234,23 +233,28 @@ Message describe(const std::string& path, const std::string& name, Box box) {
   return answer;
 }
 
+// The answer, or what was refused as an answer.
+Message answered(const std::function<Message()>& work) {
+  std::string reason;
+  try {
+    return work();
+  } catch (const Refusal& refusal) {
+    reason = refusal.reason;
+  } catch (...) {
+    reason = "the file's structure needs more memory than there is: it is probably damaged";
+  }
+  Message answer;
+  answer.put<bool>(false);
+  answer.put_text(reason);
+  return answer;
+}
+
 [[noreturn]] void child(int pipe, const std::function<Message()>& work) {
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) std::signal(number, SIG_DFL);  // no foreign handlers
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   alarm(patience);
-  Message answer;
-  try {
-    answer = work();
-  } catch (const Refusal& refusal) {
-    answer = Message();
-    answer.put<bool>(false);
-    answer.put_text(refusal.reason);
-  } catch (...) {
-    answer = Message();
-    answer.put<bool>(false);
-    answer.put_text("the file's structure needs more memory than there is: it is probably damaged");
-  }
+  const Message answer = work();
   for (std::size_t done = 0; done < answer.bytes.size();) {
     const ssize_t sent = ::write(pipe, answer.bytes.data() + done, answer.bytes.size() - done);
     if (sent < 0 && errno == EINTR) continue;
@@ -296,10 +300,12 @@ Message ask_a_child(const File& file, const std::function<Message()>& work) {
 
 }  // namespace
 
-Layout hdf5_layout(const File& file, const std::string& dataset, Box& box) {
+Layout hdf5_layout(const File& file, const std::string& dataset, const Box& box, bool isolated) {
+  static std::mutex one_at_a_time;  // not every build of the library bears two threads
+  const std::lock_guard<std::mutex> turn(one_at_a_time);
   H5open();  // before the fork, so that each child finds it done
-  const std::string path = file.name();
-  Message answer = ask_a_child(file, [&] { return describe(path, dataset, box); });
+  const auto work = [&] { return answered([&] { return describe(file.name(), dataset, box); }); };
+  Message answer = isolated ? ask_a_child(file, work) : work();
   if (!answer.take<bool>()) throw FormatError(file.name(), answer.take_text());
   Layout layout;
   layout.scalar.kind = answer.take<char>();
@@ -326,14 +332,6 @@ Layout hdf5_layout(const File& file, const std::string& dataset, Box& box) {
       chunk.skipped = answer.take<std::uint32_t>();
       layout.chunks.push_back(std::move(chunk));
     }
-  }
-  for (std::size_t a = 0; a < layout.shape.size(); ++a) {
-    if (box.start.size() <= a) {
-      box.start.push_back(0);
-      box.stop.push_back(layout.shape[a]);
-    }
-    box.stop[a] = std::min<std::size_t>(box.stop[a], layout.shape[a]);
-    box.start[a] = std::min(box.start[a], box.stop[a]);
   }
   return layout;
 }

@@ -78,7 +78,7 @@ class Decoder {
 }  // namespace
 
 Array read_jpeg(const File& file) {
-  const std::vector<char> bytes = file.all();
+  const Content bytes = file.all();
   Decoder decoder;
   Job& job = decoder.job();
   const auto fail = [&]() { throw FormatError(file.name(), std::string("not a whole JPEG picture: ") + job.trouble.text); };

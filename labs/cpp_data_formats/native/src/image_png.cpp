@@ -200,7 +200,7 @@ class Png {
   };
 
   const File& file_;
-  std::vector<char> bytes_;
+  const Content bytes_;
   std::size_t at_ = 0, width_ = 0, height_ = 0, depth_ = 0, colour_ = 0;
   std::vector<unsigned char> compressed_, palette_, alpha_;
   std::vector<std::uint16_t> key_;

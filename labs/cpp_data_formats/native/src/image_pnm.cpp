@@ -1,5 +1,5 @@
 // Portable any-map: a header in text, then the samples, in text (P2, P3) or as bytes (P5, P6; high byte first).
-#include <cctype>
+#include <cstring>
 
 #include "error.hpp"
 #include "image.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 class Header {
  public:
-  Header(const File& file, const std::vector<char>& bytes) : file_(file), bytes_(bytes) {}
+  Header(const File& file, const Content& bytes) : file_(file), bytes_(bytes) {}
 
   [[noreturn]] void fail(const std::string& reason) const { throw FormatError(file_.name(), reason, -1, -1, static_cast<std::int64_t>(at)); }
 
@@ -26,8 +26,8 @@ class Header {
       value = value * 10 + static_cast<std::size_t>(bytes_[at] - '0');
       if (value > largest) fail(std::string(what) + " is beyond " + std::to_string(largest));
     }
-    if (!digits) fail(std::string("expected ") + what + ", found " + shown(std::string_view(&bytes_[at], 1)));
-    if (at < bytes_.size() && !space(bytes_[at]) && bytes_[at] != '#') fail(std::string("expected a blank behind ") + what + ", found " + shown(std::string_view(&bytes_[at], 1)));
+    if (!digits) fail(std::string("expected ") + what + ", found " + shown(std::string_view(bytes_.data() + at, 1)));
+    if (at < bytes_.size() && !space(bytes_[at]) && bytes_[at] != '#') fail(std::string("expected a blank behind ") + what + ", found " + shown(std::string_view(bytes_.data() + at, 1)));
     return value;
   }
   static bool space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
@@ -36,13 +36,13 @@ class Header {
 
  private:
   const File& file_;
-  const std::vector<char>& bytes_;
+  const Content& bytes_;
 };
 
 }  // namespace
 
 Array read_pnm(const File& file) {
-  const std::vector<char> bytes = file.all();
+  const Content bytes = file.all();
   if (bytes.size() < 3) throw FormatError(file.name(), "the file is truncated within its header");
   const char type = bytes[1];
   Header header(file, bytes);
@@ -61,6 +61,10 @@ Array read_pnm(const File& file) {
     header.fail("the file is truncated: " + std::to_string(width) + " x " + std::to_string(height) + " pixels need " + counted(count, "sample") + ", and " + counted(left, "byte") + " are left");
   if (!text && left > count * size) header.fail(counted(left - count * size, "byte") + " too many behind the samples");
   Array image = new_image(file, height, width, channels, size);
+  if (!text && largest == 255) {
+    std::memcpy(image.values.data(), bytes.data() + header.at, count);
+    return image;
+  }
   for (std::size_t i = 0; i < count; ++i) {
     std::size_t value;
     if (text) {

@@ -23,13 +23,13 @@ constexpr int deepest = 64;  // levels of arrays and objects in the parts that a
 class Reader {
  public:
   Reader(const File& file, const JsonOptions& options) : file_(file), options_(options), text_(file.all(simdjson::SIMDJSON_PADDING)) {
-    size_ = text_.size() - simdjson::SIMDJSON_PADDING;
+    size_ = text_.size();
     if (size_ >= 3 && std::memcmp(text_.data(), "\xef\xbb\xbf", 3) == 0) start_ = 3;
   }
 
   Matrix read() {
     if (size_ == start_) fail(start_, "the file is empty: expected a JSON document");
-    const simdjson::padded_string_view view(text_.data() + start_, size_ - start_, text_.size() - start_);
+    const simdjson::padded_string_view view(text_.data() + start_, size_ - start_, size_ - start_ + simdjson::SIMDJSON_PADDING);
     check(parser_.iterate(view).get(document_));
     od::json_type type;
     check(document_.type().get(type));
@@ -209,13 +209,14 @@ class Reader {
   void check(error_code error) {
     if (!error) return;
     switch (error) {
-      case simdjson::UTF8_ERROR: fail(first_bad_byte(), "a byte that is not UTF-8");
+      case simdjson::UTF8_ERROR: fail(start_ + std::min(first_not_utf8({text_.data() + start_, size_ - start_}), size_ - start_), "bytes that are not UTF-8");
       case simdjson::UNCLOSED_STRING: fail_here("a string is never closed");
       case simdjson::UNESCAPED_CHARS: fail_here("a control character within a string: expected it escaped");
       case simdjson::EMPTY: fail(size_, "expected a JSON document, found nothing but blanks");
-      case simdjson::INCOMPLETE_ARRAY_OR_OBJECT: fail(size_, "the file ends within an array or object: expected ] or }");
+      case simdjson::INCOMPLETE_ARRAY_OR_OBJECT: fail(size_, "the file does not end with the ] or } of its document");
       case simdjson::MEMALLOC: throw std::bad_alloc();
-      default: fail_here(std::string("not JSON: expected ',' or a closing bracket or a value (") + simdjson::error_message(error) + ")");
+      case simdjson::TAPE_ERROR: fail_here("not JSON: expected a comma, a closing bracket, a name or a value here");
+      default: fail_here(std::string("not JSON (") + simdjson::error_message(error) + ")");
     }
   }
 
@@ -231,16 +232,6 @@ class Reader {
     throw FormatError(file_.name(), reason, place.line, place.column, static_cast<std::int64_t>(at));
   }
   std::size_t offset(const char* at) const { return static_cast<std::size_t>(at - text_.data()); }
-  std::size_t first_bad_byte() const {
-    std::size_t good = start_, bad = size_;  // halve: the longest start that is UTF-8 but for a cut character
-    while (bad - good > 1) {
-      const std::size_t middle = good + (bad - good) / 2;
-      const std::string_view part(text_.data() + start_, middle - start_);
-      (is_utf8_start(part) ? good : bad) = middle;
-    }
-    return good;
-  }
-
   static const char* name(od::json_type type) {
     switch (type) {
       case od::json_type::array: return "an array";
@@ -254,7 +245,7 @@ class Reader {
 
   const File& file_;
   const JsonOptions& options_;
-  std::vector<char> text_;
+  Content text_;
   std::size_t size_ = 0, start_ = 0;
   od::parser parser_, single_;
   od::document document_, document_alone_;
