@@ -16,7 +16,11 @@ from .slabs import csv_range, rows_of
 def _share(rank: int, world_size: int) -> tuple[int, int]:
     """This worker of this rank, among all workers of all ranks: each reads its own part of the file."""
     worker = get_worker_info()
-    return (rank, world_size) if worker is None else (rank * worker.num_workers + worker.id, world_size * worker.num_workers)
+    return (
+        (rank, world_size)
+        if worker is None
+        else (rank * worker.num_workers + worker.id, world_size * worker.num_workers)
+    )
 
 
 class CsvBatches(IterableDataset):
@@ -45,7 +49,14 @@ class CsvBatches(IterableDataset):
     """
 
     def __init__(
-        self, path: str | os.PathLike, batch_size: int, *, rank: int = 0, world_size: int = 1, quotes="refuse", **options
+        self,
+        path: str | os.PathLike,
+        batch_size: int,
+        *,
+        rank: int = 0,
+        world_size: int = 1,
+        quotes="refuse",
+        **options,
     ):
         super().__init__()
         if batch_size < 1:
@@ -81,7 +92,14 @@ class Hdf5Batches(IterableDataset):
     """
 
     def __init__(
-        self, path: str | os.PathLike, dataset: str, batch_size: int, *, rank: int = 0, world_size: int = 1, isolated: bool = True
+        self,
+        path: str | os.PathLike,
+        dataset: str,
+        batch_size: int,
+        *,
+        rank: int = 0,
+        world_size: int = 1,
+        isolated: bool = True,
     ):
         super().__init__()
         if batch_size < 1:

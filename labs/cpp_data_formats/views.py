@@ -69,6 +69,8 @@ def seen_by(values: np.ndarray) -> list[View]:
     else:
         seen = torch.from_numpy(values)
         views.append(
-            View("torch", "from_numpy", tuple(seen.shape), seen.data_ptr(), tuple(seen.sum(dim=1).tolist()), second(seen))
+            View(
+                "torch", "from_numpy", tuple(seen.shape), seen.data_ptr(), tuple(seen.sum(dim=1).tolist()), second(seen)
+            )
         )
     return views + [View(*seen) for seen in native().views(values)]

@@ -87,7 +87,7 @@ struct CsvTable {
   std::vector<std::string> names;
 };
 
-// The whole file, by `threads` threads.
-CsvTable read_csv(const File& file, const CsvOptions& options, unsigned threads);
+// The whole file, by `threads` threads, none with less than `smallest_share` bytes: below, a thread costs more than it brings.
+CsvTable read_csv(const File& file, const CsvOptions& options, unsigned threads, std::size_t smallest_share = 1 << 16);
 
 }  // namespace formats

@@ -18,9 +18,11 @@ bool ends_line(char c) { return c == '\n' || c == '\r'; }
 
 CsvRecords::CsvRecords(const File& file, const CsvOptions& options, const CsvLayout& layout, std::uint64_t begin,
                        std::uint64_t end)
-    : file_(file), options_(options), layout_(layout), end_(end), block_(block_size + padding), block_at_(begin) {
+    : file_(file), options_(options), layout_(layout), end_(end), block_at_(begin) {
   simple_ = layout.columns == layout.fields;
   for (std::size_t i = 0; simple_ && i < layout.fields; ++i) simple_ = layout.target[i] == static_cast<std::ptrdiff_t>(i);
+  const std::uint64_t rest = file.size() - std::min(begin, file.size());
+  block_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(rest + 1, block_size)) + padding);
   next_ = safe_ = block_.data();
 }
 

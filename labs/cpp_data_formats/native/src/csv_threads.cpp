@@ -13,8 +13,6 @@
 namespace formats {
 namespace {
 
-constexpr std::uint64_t smallest_share = 1 << 16;  // bytes; below, a thread costs more than it brings
-
 struct Share {
   std::uint64_t begin = 0, end = 0, stopped = 0;
   Buffer values;
@@ -48,7 +46,7 @@ std::uint64_t record_after(const File& file, std::uint64_t offset, std::uint64_t
   }
 }
 
-CsvTable read_csv(const File& file, const CsvOptions& options, unsigned threads) {
+CsvTable read_csv(const File& file, const CsvOptions& options, unsigned threads, std::size_t smallest_share) {
   const CsvLayout layout = csv_layout(file, options);
   const std::uint64_t start = std::min(layout.first_record, file.size()), bytes = file.size() - start;
   const auto count = static_cast<unsigned>(std::clamp<std::uint64_t>(bytes / smallest_share, 1, std::max(threads, 1u)));

@@ -118,7 +118,8 @@ class Reader {
         fail(offset(text.data()), place + "found null: expected a number (or say what a missing value becomes: missing=nan)");
       return *options_.missing_value;
     }
-    const bool starts_number = !text.empty() && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'));
+    const auto digit = [&](std::size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
+    const bool starts_number = digit(0) || (!text.empty() && text[0] == '-' && digit(1));
     if (!starts_number) wrong(cell, place + "expected a number");
     double value;
     const NumberFault fault = parse_number(text, {}, value);
