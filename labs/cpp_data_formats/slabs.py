@@ -1,7 +1,7 @@
 """One rank's part of a file: read by all ranks at once, each row by exactly one.
 
 HDF5 knows where each row is, so rank r of n takes rows r * rows / n up to (r + 1) * rows / n. A CSV file does not: rank
-r takes bytes r * size / n up to (r + 1) * size / n, moved to the next start of a line, and so the rows that start there.
+r takes bytes r * size / n up to (r + 1) * size / n, moved to the next start of a line, and the rows that start there.
 Their number differs a little from rank to rank; who needs the number of its first row adds up what the ranks before
 it have read.
 """
@@ -78,8 +78,8 @@ def csv_range(
         if module.count_byte(name, quote, *starts):
             raise FormatError(
                 f"{path}: quotes stand in the part of rank {rank} of {world_size} (bytes {starts[0]} to {starts[1]}). "
-                "Within quotes a line end is text, and from the middle of a file nobody sees whether it stands in quotes: "
-                "pass quotes='count' (each rank then counts the quotes before its part), or quote=None where a quote is "
+                "Within quotes a line end is text, and nobody sees that from the middle of a file: "
+                "pass quotes='count' (each rank then counts the quotes before its part), or quote=None where it is "
                 "an ordinary character",
                 str(path),
             )

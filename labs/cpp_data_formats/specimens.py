@@ -1,8 +1,8 @@
 """The shipped set of small files: what each holds or which error it deserves, and where other readers decide otherwise.
 
 Each file in the folder `files` shows one thing that breaks loaders. `SPECIMENS` says what our reader makes of it, and
-`differences.py` what others do instead, checked by the tests in both directions: a reader that is not named there agrees
-(it returns the same numbers, or refuses as well).
+`differences.py` what others do instead. The tests check both directions: a reader that is not named there agrees (it
+returns the same numbers, or refuses as well).
 """
 
 from __future__ import annotations

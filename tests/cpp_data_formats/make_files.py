@@ -1,6 +1,7 @@
-"""Write the shipped set of small files: ``python tests/cpp_data_formats/make_files.py``. Deterministic, apart from h5py.
+"""Write the shipped set of small files: ``python tests/cpp_data_formats/make_files.py``. Deterministic.
 
-Text is written as it stands below. PNG and PNM are put together here, byte by byte, and JPEG and HDF5 by Pillow and h5py.
+Text is written as it stands below. PNG and PNM are put together here, byte by byte; JPEG and HDF5 by Pillow and h5py,
+whose other releases may write other bytes.
 """
 
 import io
@@ -85,6 +86,7 @@ JSON = {
     "leading_zero": b"[[01]]",
     "text": b'[["1"]]',
     "truncated": b"[[1, 2], [3, 4",
+    "string_open": b'[["1]',
     "behind_the_end": b"[[1]] [[2]]",
     "empty": b"",
     "no_rows": b"[]",

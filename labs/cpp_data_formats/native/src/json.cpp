@@ -31,6 +31,7 @@ class Reader {
     if (size_ == start_) fail(start_, "the file is empty: expected a JSON document");
     const simdjson::padded_string_view view(text_.data() + start_, size_ - start_, size_ - start_ + simdjson::SIMDJSON_PADDING);
     check(parser_.iterate(view).get(document_));
+    open_ = true;
     od::json_type type;
     check(document_.type().get(type));
     Matrix matrix;
@@ -211,7 +212,7 @@ class Reader {
     if (!error) return;
     switch (error) {
       case simdjson::UTF8_ERROR: fail(start_ + std::min(first_not_utf8({text_.data() + start_, size_ - start_}), size_ - start_), "bytes that are not UTF-8");
-      case simdjson::UNCLOSED_STRING: fail_here("a string is never closed");
+      case simdjson::UNCLOSED_STRING: fail(size_, "the file ends within a string: expected a closing quote");
       case simdjson::UNESCAPED_CHARS: fail_here("a control character within a string: expected it escaped");
       case simdjson::EMPTY: fail(size_, "expected a JSON document, found nothing but blanks");
       case simdjson::INCOMPLETE_ARRAY_OR_OBJECT: fail(size_, "the file does not end with the ] or } of its document");
@@ -223,7 +224,7 @@ class Reader {
 
   [[noreturn]] void fail_here(const std::string& reason) {
     const char* at = nullptr;
-    if (document_.current_location().get(at)) at = nullptr;
+    if (!open_ || document_.current_location().get(at)) at = nullptr;  // not open: it never found its first bracket
     const bool inside = at && at >= text_.data() && at <= text_.data() + size_;
     if (inside) fail(offset(at), reason);
     throw FormatError(file_.name(), reason);
@@ -251,6 +252,7 @@ class Reader {
   od::parser parser_, single_;
   od::document document_, document_alone_;
   double plain_zero_ = 0;
+  bool open_ = false;  // whether document_ stands at a place in the text
 };
 
 }  // namespace
