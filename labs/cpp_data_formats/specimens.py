@@ -269,6 +269,7 @@ JSON = (
     ),
     _json("text", "a number in quotes", error="line 1, column 3: row 1, number 1: expected a number, found '\"1\"'"),
     _json("truncated", "half a file", error="the file does not end with the ] or } of its document"),
+    _json("string_open", "a string that is never closed", error="line 1, column 6: the file ends within a string"),
     _json(
         "behind_the_end",
         "a second document",
