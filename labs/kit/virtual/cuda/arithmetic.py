@@ -1,8 +1,8 @@
 """Numba's typing rules on NumPy vectors: what type a sum has on the device, and how its bits wrap.
 
-Integers widen to 64 bits before they are combined; float32 with float32 stays float32, but float32 with an integer of 32
-or 64 bits, or with a literal such as 1.5, becomes float64. Mixed signs give int64. Source: Numba's documentation ("Numba
-architecture", type unification) and, value by value, the compiler itself: the tests ask it.
+Integers widen to 64 bits before they are combined; float32 with float32 stays float32, but float32 with an integer of
+32 or 64 bits, or with a literal such as 1.5, becomes float64. Mixed signs give int64. Source: Numba's documentation
+("Numba architecture", type unification) and, value by value, the compiler itself: the tests ask it.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def unary(op, value):
 
 
 def convert(value, dtype):
-    """A number or vector as `dtype`, as a cast in C does it: integers keep their low bits, floats lose their fraction."""
+    """A number or vector as `dtype`, as C casts: integers keep their low bits, floats lose their fraction."""
     dtype = np.dtype(dtype)
     if type(value) is not np.ndarray:
         if isinstance(value, (int, np.integer)) and dtype.kind in "iu":
@@ -145,7 +145,7 @@ def convert(value, dtype):
 
 
 def dtype_of(thing):
-    """The NumPy dtype that a kernel names: ``np.float32``, a dtype, a string, or one of Numba's types; None for others."""
+    """The dtype that a kernel names: ``np.float32``, a dtype, a string, or one of Numba's types; None for others."""
     if isinstance(thing, np.dtype):
         return thing
     if isinstance(thing, type):

@@ -1,7 +1,7 @@
 """What a launch on the virtual device can end in, each kind a class that explains itself and carries its facts as data.
 
-On a GPU most of these end in a wrong number, in a hang, or in a bare "illegal memory access" much later. Here the launch
-stops at the line where it happens.
+On a GPU most of these end in a wrong number, in a hang, or in a bare "illegal memory access" much later. Here the
+launch stops at the line where it happens.
 """
 
 from __future__ import annotations

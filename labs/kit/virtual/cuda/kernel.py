@@ -176,7 +176,8 @@ def _check_device(kernel, name, array, device):
         raise LaunchFailed(f"{name} belongs to another virtual machine: make it inside the same `with`")
     if array.device is not device and array.device.id not in device.peers:
         raise LaunchFailed(
-            f"{name} lies on device {array.device.id}, but {kernel.__name__} runs on device {device.id}. Copy it there, or"
+            f"{name} lies on device {array.device.id}, but {kernel.__name__} runs on device {device.id}. Copy it"
+            f" there, or"
             f" let device {device.id} reach it: cuda.current_context().enable_peer_access({array.device.id})"
         )
 

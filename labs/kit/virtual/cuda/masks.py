@@ -1,7 +1,7 @@
 """Control flow of many threads at once: which lanes take part in what runs now.
 
-Translated code calls these methods for ``if``, loops, ``return``, ``break`` and ``continue``. A lane that has left (a loop
-by ``break``, the kernel by ``return``) is remembered in `left` until the construct that it left ends.
+Translated code calls these methods for ``if``, loops, ``return``, ``break`` and ``continue``. A lane that has left (a
+loop by ``break``, the kernel by ``return``) is remembered in `left` until the construct that it left ends.
 """
 
 from __future__ import annotations

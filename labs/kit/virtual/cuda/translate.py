@@ -95,13 +95,14 @@ def translate(function: types.FunctionType) -> Translated:
         tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
     except (OSError, TypeError, SyntaxError, IndexError) as error:
         raise Unsupported(
-            f"The text of {name} cannot be found ({error}), and the virtual device runs a kernel from its text. Define it"
+            f"The text of {name} cannot be found ({error}), and the virtual device runs a kernel from its text."
+            f" Define it"
             " in a notebook cell or in a file; after editing a file, import it again."
         ) from None
     if not isinstance(tree, ast.FunctionDef) or tree.name != name:
         raise Unsupported(
-            f"{name} is not a plain function: write `def {name}(...)` under `@cuda.jit`, without other decorators. If you"
-            " edited the file after importing it, import it again."
+            f"{name} is not a plain function: write `def {name}(...)` under `@cuda.jit`, without other decorators. If"
+            " you edited the file after importing it, import it again."
         )
     ast.increment_lineno(tree, first - 1)
     arguments = tree.args
