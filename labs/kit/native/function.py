@@ -230,17 +230,17 @@ class Bench:
         self._scratch, self._at = workshop.scratch, 0
         self.request = wire.pack((args, kwargs), self._place)
 
-    def _measure(self, thing):
-        array = _array(thing)
+    def _measure(self, thing, array):
+        _check_type(array)
         if id(thing) not in self._layout:
             self._layout[id(thing)] = None
             if not _in_segment(array):
                 self._used += pages(array.nbytes)
         return ("measured",)
 
-    def _place(self, thing):
+    def _place(self, thing, array):
         if self._layout[id(thing)] is None:
-            self._layout[id(thing)] = self._put(thing, _array(thing))
+            self._layout[id(thing)] = self._put(thing, array)
         return self._layout[id(thing)]
 
     def _put(self, thing, array):
@@ -290,11 +290,9 @@ def load(cell: Cell) -> None:
     _workshop().load(cell)
 
 
-def _array(thing):
-    array = np.asarray(thing)
+def _check_type(array):
     if array.dtype.hasobject:
         raise TypeError("an array of Python objects cannot go to C++; give it a numeric dtype")
-    return array
 
 
 def _in_segment(array):
