@@ -103,9 +103,7 @@ def test_errors_of_learners(text, line, match):
 
 
 def test_macros_of_the_learner_do_not_reach_the_header():
-    text = (
-        "#define T 16\n#define N 3\n#define mask 1\n#define value 2\n#define lane 7\n#include <mma.h>\n"
-    )
+    text = "#define T 16\n#define N 3\n#define mask 1\n#define value 2\n#define lane 7\n#include <mma.h>\n"
     out = np.zeros(1, "f")
     compile_cuda(text + "__global__ void k(float* out) { out[0] = T * N + lane; }")[1, 1](out)
     assert out[0] == 55

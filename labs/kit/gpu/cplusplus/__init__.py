@@ -8,4 +8,6 @@
 from labs.kit.gpu.cplusplus.kernel import Kernel, UnreadyKernel, compile_cuda
 from labs.kit.gpu.cplusplus.magic import register
 
-__all__ = ["Kernel", "UnreadyKernel", "compile_cuda", "register"]
+__all__ = ["Kernel", "UnreadyKernel", "compile_cuda", "load_ipython_extension", "register"]
+
+load_ipython_extension = register
