@@ -72,7 +72,7 @@ class LaunchRun:
     # ---- what the lanes ask for
 
     def bound(self, dispatcher) -> tuple:
-        """The rewritten function of a kernel or device function; the line of each of its sites, and that line's number."""
+        """The rewritten function of a kernel or device function, and line and line number of each of its sites."""
         if dispatcher not in self._bound:
             translated = dispatcher.translated()
             function, lines = translated.bind(), translated.lines
