@@ -124,6 +124,7 @@ def test_text_of_a_cuda_cell():
     wanted = request(cell, target("sm_80"))
     assert (wanted.language, wanted.name, wanted.source) == ("cuda", "two", text)
     assert request(cell.source, target("sm_80"), name="one").name == "one"
+    assert request(SimpleNamespace(name="one", source=cell.source), target("sm_80")).name == "one"
     with pytest.raises(NotInspectable, match="say name= one of one, two"):
         request(text, target("sm_80"))
     with pytest.raises(NotInspectable, match="no kernel 'three' in this text; there is one, two"):
@@ -213,6 +214,9 @@ def test_without_a_compiler_another_kernel_gets_one_sentence(nothing_installed):
     assert "pip install cuda-bindings nvidia-cuda-nvrtc nvidia-cuda-nvdisasm" in text and "your own kernel" in text
     assert "\n" not in text and caught.value.packages[0] == "cuda-bindings"
     assert targets() == {} and not any(inspect.available().values())
+    note = inspect.look(changed, "sm_80")
+    assert str(note) == text and note._repr_markdown_() == f"> {text}"
+    assert inspect.look(examples.WMMA, "sm_80").stored
 
 
 def test_every_listing_that_is_shipped_can_be_read_without_compilers(nothing_installed):

@@ -41,7 +41,7 @@ def request(kernel, target: Target, signature=None, args=None, name=None, option
         return _of_python(written(text, name), target, signature, args, options)
     if text is not None:
         names = kernel_names(text)
-        chosen = name or getattr(getattr(kernel, "source", None), "symbol", "") or getattr(kernel, "__name__", "")
+        chosen = name or _bound_name(kernel)
         return _of_text(text, language, names, chosen, target, options)
     if python_function(kernel) is None:
         raise NotInspectable(
@@ -67,6 +67,12 @@ def _of_python(parts: Portable, target: Target, signature, args, options) -> Req
         signature=_signature(parts, signature, args),
         options=_options(parts.language, options),
     )
+
+
+def _bound_name(kernel) -> str:
+    """The name under which a cell bound a kernel ("scale<4>" of a template); "" for plain text."""
+    own = getattr(kernel, "name", "")
+    return own if isinstance(own, str) and own else getattr(getattr(kernel, "source", kernel), "symbol", "")
 
 
 def _text(kernel) -> tuple[str | None, str]:
