@@ -165,6 +165,7 @@ def test_exceptions_keep_their_kind_and_text(bind):
             if (which == 3) throw nb::key_error("name");
             if (which == 4) throw 5;
             std::vector<double> huge(1ull << 50);
+            printf("%p", (void*)huge.data());
         }""",
     )
     with pytest.raises(ValueError, match=r"^row 3, column 2: expected a number$"):
