@@ -54,13 +54,24 @@ from types import SimpleNamespace
 from numba import types
 from numba.cuda import compile_ptx, dispatcher
 dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=(8, 0))  # some built-ins ask for one
-answers = []
-for a, b, texts in json.load(sys.stdin):
+def ask(a, b, texts):
     scope = {"math": math, "np": np}
     exec(f"def f(a, b):\\n    return ({', '.join(texts)},)", scope)
     name = lambda t: getattr(types, {"bool": "boolean"}.get(t, t))
     _, result = compile_ptx(scope["f"], (name(a), name(b)), device=True, cc=(8, 0))
-    answers.append([str(t) for t in result.types] if hasattr(result, "types") else [str(result.dtype)] * len(texts))
+    return [str(t) for t in result.types] if hasattr(result, "types") else [str(result.dtype)] * len(texts)
+def one_by_one(a, b, texts):
+    for text in texts:
+        try:
+            yield from ask(a, b, [text])
+        except Exception:
+            yield None  # Numba refuses it
+answers = []
+for a, b, texts in json.load(sys.stdin):
+    try:
+        answers.append(ask(a, b, texts))
+    except Exception:
+        answers.append(list(one_by_one(a, b, texts)))
 print(json.dumps(answers))
 """
 
@@ -75,10 +86,12 @@ def test_types_are_numbas():
         command, input=json.dumps(asked), env=environment, capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    wrong = []
-    for (a, b, texts), answers in zip(asked, json.loads(done.stdout)):
-        for text, numbas, ours in zip(texts, answers, types_here(a, b, texts)):
-            if ours != numbas:
+    wrong, answers = [], json.loads(done.stdout)
+    known = [answer is not None for row in answers for answer in row]
+    assert sum(known) > 0.9 * len(known)  # the rest is what Numba refuses, such as min of a Boolean
+    for (a, b, texts), numbas_row in zip(asked, answers):
+        for text, numbas, ours in zip(texts, numbas_row, types_here(a, b, texts)):
+            if numbas is not None and ours != numbas:
                 wrong.append(f"{text} with {a}, {b}: {ours}, but Numba says {numbas}")
     assert not wrong, "\n".join(wrong)
 

@@ -45,6 +45,7 @@ class LaunchRun:
         self.turns, self.stops = 0, machine.stops
         self._started = time.monotonic()
         self.patterns: dict[bytes, dict] = {}  # traffic of access patterns that hold no race
+        self.unified: dict[tuple, np.dtype] = {}  # types of conditional expressions
         self._bound: dict[object, tuple] = {}
         self._groups: list[tuple] = []
 

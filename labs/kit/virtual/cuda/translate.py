@@ -250,7 +250,8 @@ class Rewriter(ast.NodeTransformer):
         return out
 
     def visit_IfExp(self, node):
-        return _call("select", self.visit(node.test), _later(self.visit(node.body)), _later(self.visit(node.orelse)))
+        yes, no = _later(self.visit(node.body)), _later(self.visit(node.orelse))
+        return _call("select", self.visit(node.test), yes, no, self.site(node))
 
     def visit_Subscript(self, node):
         return _call("load", self.visit(node.value), self.visit(node.slice), self.site(node))
