@@ -134,6 +134,18 @@ def test_text_of_a_cuda_cell():
         request(unsolved, target("sm_80"))
 
 
+def test_one_kernel_of_several_is_shown_alone():
+    need("cuda", "sass")
+    text = (
+        "__global__ void one(float *x) { x[threadIdx.x] += 1; }\n__global__ void two(int *x) { x[threadIdx.x] *= 3; }"
+    )
+    for format in ("sass", "ptx"):
+        for name, kind in (("one", "float"), ("two", "integer")):
+            listing = machine_code(text, "sm_80", name=name, format=format)
+            assert listing.widths("global load") == listing.widths("global store") == {32: 1}
+            assert (listing.counts["float"] > 0) == (kind == "float")
+
+
 def test_a_template_is_instantiated_by_its_name():
     need("cuda", "ptx")
     text = "template <int N> __global__ void scale(float *x) { x[threadIdx.x] *= N; }"
