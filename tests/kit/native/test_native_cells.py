@@ -317,3 +317,22 @@ def test_flags_and_standards(bind):
             return sum;
         }""")
     assert bind("f", text).f(np.ones(4)) == 4.0
+
+
+def test_another_locale_is_set_for_the_call_only(bind, tmp_path):
+    cell = bind(
+        "point parse",
+        """#include <clocale>
+std::string point() { return std::localeconv()->decimal_point; }
+double parse(std::string text) { double value = 0; std::from_chars(text.data(), text.data() + text.size(), value);
+    return value; }""",
+    )
+    assert cell.point() == "."
+    for name in ("de_DE.UTF-8", "C.UTF-8"):
+        other = cell.point.with_options(locale=name)
+        try:
+            assert other() == ("," if name.startswith("de") else ".")
+        except ValueError as error:
+            assert "locale" in str(error)  # not installed on this machine, and told
+        assert cell.point() == "."
+    assert cell.parse.with_options(locale="C.UTF-8")("1.5") == 1.5
