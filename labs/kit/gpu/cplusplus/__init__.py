@@ -5,9 +5,10 @@
 >>> scale[1, 4](x, 2.0)                                                                             # doctest: +SKIP
 """
 
+from labs.kit.gpu.cplusplus.building import worker_program as prepare
 from labs.kit.gpu.cplusplus.kernel import Kernel, UnreadyKernel, compile_cuda
 from labs.kit.gpu.cplusplus.magic import register
 
-__all__ = ["Kernel", "UnreadyKernel", "compile_cuda", "load_ipython_extension", "register"]
+__all__ = ["Kernel", "UnreadyKernel", "compile_cuda", "load_ipython_extension", "prepare", "register"]
 
 load_ipython_extension = register
