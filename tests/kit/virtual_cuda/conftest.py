@@ -1,13 +1,11 @@
 """What the tests of the virtual CUDA device share."""
 
 import importlib.util
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
-os.environ["LABS_GPU"] = "virtual"
 HERE = Path(__file__).parent
 
 
@@ -27,9 +25,11 @@ def kernels():
 
 
 @pytest.fixture(autouse=True)
-def fresh_machine():
-    """Each test has a machine of its own, with a clock at zero."""
+def fresh_machine(monkeypatch):
+    """Each test has a virtual machine of its own, with a clock at zero, also where there is a GPU."""
     from labs.kit.gpu import virtual_machine
+
+    monkeypatch.setenv("LABS_GPU", "virtual")
 
     with virtual_machine() as machine:
         yield machine

@@ -12,8 +12,7 @@ import numpy as np
 
 ON = os.environ.get("KERNELS_ON", "virtual")
 if ON == "virtual":
-    os.environ.setdefault("LABS_GPU", "virtual")
-    from labs.kit.gpu import cuda
+    from labs.kit.virtual.cuda import cuda
 else:
     if ON == "simulator":
         os.environ["NUMBA_ENABLE_CUDASIM"] = "1"

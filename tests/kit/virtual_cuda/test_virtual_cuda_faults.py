@@ -21,11 +21,11 @@ from labs.kit.gpu import (
     OutOfBounds,
     Unsupported,
     WrongType,
-    cuda,
     outcome,
     profile,
     virtual_machine,
 )
+from labs.kit.virtual.cuda import cuda
 
 
 def zeros(n=64, dtype=np.float32):

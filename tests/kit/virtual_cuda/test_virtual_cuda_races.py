@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labs.kit.gpu import KernelHazard, cuda, outcome, profile
+from labs.kit.gpu import KernelHazard, outcome, profile
+from labs.kit.virtual.cuda import cuda
 
 SOURCE = Path(__file__).read_text().splitlines()
 

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from labs.kit.gpu import cuda, profile
+from labs.kit.gpu import profile
+from labs.kit.virtual.cuda import cuda
 
 PROGRAMS = 1500 if os.environ.get("LABS_SOAK") == "1" else 60
 THREADS = 64

@@ -5,8 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from labs.kit.gpu import KernelHazard, LaunchFailed, cuda, outcome, profile, virtual_machine
+from labs.kit.gpu import KernelHazard, LaunchFailed, outcome, profile, virtual_machine
 from labs.kit.hardware import nvswitch_node, reference_machine
+from labs.kit.virtual.cuda import cuda
 
 
 @cuda.jit

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from labs.kit.exercise import plain
-from labs.kit.gpu import cuda, outcome, profile
+from labs.kit.gpu import outcome, profile
+from labs.kit.virtual.cuda import cuda
 
 WIDTH = np.dtype(np.float32).itemsize
 

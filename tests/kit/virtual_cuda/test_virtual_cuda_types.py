@@ -12,8 +12,7 @@ import sys
 import numpy as np
 import pytest
 
-from labs.kit.gpu import cuda
-from labs.kit.virtual.cuda import arithmetic
+from labs.kit.virtual.cuda import arithmetic, cuda
 from labs.kit.virtual.cuda.intrinsics import Intrinsic
 
 SOAK = os.environ.get("LABS_SOAK") == "1"

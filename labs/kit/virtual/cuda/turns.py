@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-
 _PATIENCE = 0.1
 """s"""
 
