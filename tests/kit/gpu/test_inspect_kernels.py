@@ -197,6 +197,30 @@ def test_what_numba_refuses():
         machine_code(kernel, "sm_80", format="ptx", signature="floaty[::1], float32[::1]")
 
 
+def test_what_compilers_say_is_short_and_names_the_line():
+    need("numba", "ptx")
+    with pytest.raises(CompileFailed) as caught:
+        machine_code("@cuda.jit\ndef k(x):\n    x[0] = x.foo()", "sm_80", format="ptx", signature="float32[::1]")
+    text = str(caught.value)
+    assert "Unknown attribute 'foo'" in text and text.count("line 3:") == 1 and "/" not in text
+    need("cuda", "ptx")
+    with pytest.raises(CompileFailed, match=r"does not compile for sm_70\. It knows sm_75, sm_80"):
+        machine_code(examples.DIVIDE8, "sm_70", format="ptx")
+    need("triton", "ptx")
+    with pytest.raises(CompileFailed, match="Triton knows no type 'fp99'"):
+        machine_code(examples.TRITON, "sm_80", format="ptx", signature=examples.TRITON_TYPES.replace("fp32", "fp99"))
+    with pytest.raises(CompileFailed, match="equal reduction dimensions"):
+        wrong = examples.TRITON.replace("tl.dot(left, right", "tl.dot(left, left")
+        machine_code(wrong, "sm_80", format="ptx", signature=examples.TRITON_TYPES)
+
+
+def test_a_cells_lines_are_counted_from_its_first():
+    need("cuda", "ptx")
+    cell = Source("\n\n__global__ void late(int *x) {\n  *x = y;\n}", ("late",), "cuda", "cell")
+    with pytest.raises(CompileFailed, match="line 4: error"):
+        machine_code(cell, "sm_80", format="ptx")
+
+
 def test_the_same_question_is_answered_from_the_cache(monkeypatch, tmp_path):
     need("cuda", "ptx")
     monkeypatch.setenv("LABS_CACHE", str(tmp_path))

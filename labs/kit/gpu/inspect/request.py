@@ -78,7 +78,7 @@ def _bound_name(kernel) -> str:
 def _text(kernel) -> tuple[str | None, str]:
     """The C++ text of a kernel and its language; None for a Python kernel."""
     if isinstance(kernel, str):
-        return kernel, ""
+        return kernel.strip("\n"), ""  # a cell keeps its first lines, so that its line numbers hold
     source = getattr(kernel, "source", None)
     if source is None and hasattr(kernel, "text") and hasattr(kernel, "language"):
         source = kernel
@@ -115,7 +115,7 @@ def _of_text(text: str, language: str, names: Sequence[str], chosen: str, target
         arch=target.arch,
         format=target.format,
         name=chosen,
-        source=text.strip("\n"),
+        source=text.rstrip(),
         header="",
         signature="",
         options=_options("cuda", options),

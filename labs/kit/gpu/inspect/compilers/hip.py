@@ -50,7 +50,8 @@ def compile(request: dict) -> dict:
     import llvmlite.binding as llvm
 
     arch, name = request["arch"], request["name"]
-    source = f'{PRELUDE}\n{request["header"]}\n#line 1 "kernel"\n{request["source"]}\n'
+    text = re.sub(r'extern\s+"C"\s+', "", request["source"])  # what C++ needs and C has not
+    source = f'{PRELUDE}\n{request["header"]}\n#line 1 "kernel"\n{text}\n'
     command = tools.clang()
     bitcode = _clang(command, arch, source, request["options"])
     if bitcode is None:
