@@ -146,3 +146,4 @@ def test_an_exercise_takes_a_failed_launch_as_data(monkeypatch):
     with pytest.raises(Wrong) as caught:
         completed(failed, out_of_bounds=("no_guard", "Which threads should not run this line?"))
     assert caught.value.hint == "no_guard" and "line 5 of your cell, in double" in caught.value.message
+    assert "thread (18, 0, 0) of block (1, 0, 0)" in caught.value.message  # the evidence

@@ -182,7 +182,7 @@ def test_endless_loops_end(watched):
     with virtual_machine(limits=Limits(seconds=0.2)), watched(), pytest.raises(EndlessLoop, match="still in a loop"):
         long_range[1, 32](zeros())
     failure = outcome(never_ends[1, 32], zeros(), seconds=0.2)["failure"]
-    assert failure["kind"] == "time_limit" and "while o[i] < 1:" in failure["lines"][0]
+    assert failure["kind"] == "time_limit" and "while o[i] < 1:" in failure["places"][0]
 
 
 def test_ctrl_c_ends_a_kernel(watched):

@@ -256,7 +256,7 @@ def test_a_block_like_the_others_but_for_a_barrier(watched):
 def test_outcome_makes_a_race_a_failure():
     failure = outcome(reuse_bad[1, 64], *data())["failure"]
     assert failure["kind"] == "race" and failure["array"] == "s" and not failure["between_blocks"]
-    assert len(failure["lines"]) == 2 and failure["first"]["op"] in ("load", "store")
+    assert len(failure["places"]) == 2 and failure["first"]["op"] in ("load", "store")
     reported = outcome(reuse_bad[1, 64], *data(), hazards="report")
     assert [finding["kind"] for finding in reported["findings"]] == ["race"]
     assert "failure" not in outcome(reuse_good[1, 64], *data())

@@ -57,6 +57,8 @@ class LaunchRun:
         except (KernelFailure, NotImplementedError) as error:
             if isinstance(error, WrongType) and error.place is None:
                 self._locate(error)
+            if isinstance(error, KernelFailure):
+                error.facts.setdefault("kernel", self.kernel.__name__)
             raise
         except KeyboardInterrupt as error:
             place = self._place(error)
@@ -66,7 +68,7 @@ class LaunchRun:
             raise
         except Exception as error:
             place = self._place(error)
-            raise KernelError(type(error).__name__, _message(error), place) from error
+            raise KernelError(type(error).__name__, _message(error), place, kernel=self.kernel.__name__) from error
         finally:
             self.machine.lanes = None
 
