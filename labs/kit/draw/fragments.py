@@ -10,7 +10,7 @@ from .shapes import rectangles
 from .style import INK, OWNERS, SMALL, drawn, ink_on, paper
 from .units import count
 
-FADED = "#e8edf2"
+FADED = "none"  # the page itself, so that a frame in the page's ink shows on light and dark pages
 
 
 def fragment_lanes(

@@ -128,7 +128,9 @@ def _draw(table, owners, marked, tile, op, owner):
         size = max(cell, 5.0)
         rectangles(axes, [(x, y, x + size, y + size)], facecolor="none", edgecolor=RED, lw=1.8, zorder=4)
         if cell >= 12:
-            axes.text(x + cell - 1, y + 4, "✗", ha="right", va="center_baseline", fontsize=7, zorder=5)
+            value, who = _cell(table, owners, row, column, 1)
+            ink = ink_on(_fill(value, most, who, owners is not None))
+            axes.text(x + cell - 2, y + 4, "✗", ha="right", va="center_baseline", fontsize=7, color=ink, zorder=5)
     _ticks(axes, table, tile, cell, left, top)
     _legend(axes, entries, left, top + grid_h + 18)
     return figure
