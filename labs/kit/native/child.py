@@ -71,7 +71,10 @@ class Worker:
         if os.getcwd() != header["folder"]:
             os.chdir(header["folder"])
         if header["locale"]:
-            locale.setlocale(locale.LC_ALL, header["locale"])
+            try:
+                locale.setlocale(locale.LC_ALL, header["locale"])
+            except locale.Error:
+                raise ValueError(f"the locale {header['locale']} is not installed on this machine") from None
         copies = []
         try:
             args, kwargs = wire.unpack(inner, lambda place: self._argument(Placement(*place), fds, copies))
