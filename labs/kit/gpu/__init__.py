@@ -24,7 +24,7 @@ _HOMES = {
     "Limits": "labs.kit.virtual.cuda",
     "machine_code": "labs.kit.gpu.inspect",
     "targets": "labs.kit.gpu.inspect",
-    "CudaSource": "labs.kit.gpu.cplusplus",
+    "compile_cuda": "labs.kit.gpu.cplusplus",
 }
 _FAILURES = (
     "DivergentBarrier",

@@ -47,6 +47,13 @@ def test_unknown_names_are_refused():
     assert {"cuda", "profile", "outcome", "is_virtual"} <= set(dir(gpu))
 
 
+def test_every_name_that_is_offered_exists(monkeypatch):
+    monkeypatch.setenv("LABS_GPU", "virtual")
+    for name in gpu.__all__:
+        assert getattr(gpu, name) is not None
+        assert name == "cuda" or callable(getattr(gpu, name)), name
+
+
 class Stopwatch:
     """An event that knows what time it is on the stand-in's clock."""
 
