@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from labs.kit.gpu.cplusplus import compile_cuda
+from labs.kit.gpu.cplusplus.building import worker_program
 from labs.kit.gpu.cplusplus.child import NURSERY
 
 SOURCE = runpy.run_path(str(Path(__file__).parent / "cuda_cpp_sources.py"))
@@ -143,15 +144,17 @@ def test_a_fork_has_a_child_of_its_own():
 
 
 def test_two_processes_build_the_same_at_once(tmp_path):
+    text = f"{SOURCE['REDUCE']}// built by nobody before: {tmp_path} {time.time()}"
     program = f"""
     import numpy as np
     from labs.kit.gpu.cplusplus import compile_cuda
     x, out = np.arange(1000, dtype="f"), np.zeros(1, "f")
-    compile_cuda({SOURCE["REDUCE"]!r})[4, 256](x, out, 1000)
+    compile_cuda({text!r})[4, 256](x, out, 1000)
     print(out[0])
     """
-    both = [start(program, LABS_CACHE=str(tmp_path)) for _ in range(2)]
+    there = str(worker_program().parents[1])  # so that only the kernel is left to build
+    both = [start(program, LABS_CACHE=str(tmp_path), LABS_CACHE_READ=there) for _ in range(2)]
     for process in both:
         out, err = process.communicate(timeout=120)
         assert (process.returncode, float(out), err) == (0, 499500.0, "")
-    assert len(list(tmp_path.rglob("cuda-*"))) == 2 and not list(tmp_path.rglob("building-*"))
+    assert len(list(tmp_path.rglob("cuda-*"))) == 1 and not list(tmp_path.rglob("building-*"))
