@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
 import functools
 import hashlib
 import os
@@ -199,6 +200,23 @@ def build_once(name: str, make) -> Path:
     target = cache / name
     target.parent.mkdir(exist_ok=True)
     _sweep(cache)
+    with _turn(target):
+        return find_built(name) or _made(cache, target, make)
+
+
+@contextlib.contextmanager
+def _turn(target):
+    """One at a time where that saves much: what all cells share takes seconds, and a first cell may wait for it."""
+    if target.parent.name != "support":
+        yield
+        return
+    with open(target.parent / f".{target.name}.lock", "w") as lock:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(lock, fcntl.LOCK_EX)  # released by the system when this process ends
+        yield
+
+
+def _made(cache, target, make):
     folder = Path(tempfile.mkdtemp(prefix="building-", dir=cache))
     try:
         out = folder / f"out{target.suffix}"

@@ -9,8 +9,8 @@ import pytest
 
 from labs.kit.exercise import Case, Exercise, NotYet, Wrong
 from labs.kit.native import CompileError
+from labs.kit.native.arguments import parameter_names
 from labs.kit.native.binding import parameters
-from labs.kit.native.function import parameter_names
 from labs.kit.native.magic import parse_line, run_cell
 
 PLAIN = r"""
