@@ -80,16 +80,23 @@ class EndlessLoop(KernelFailure):
 class Race(KernelFailure):
     """Two threads touch one element, one of them writes, and nothing orders them.
 
-    Raised only where somebody asked for it (`labs.kit.gpu.outcome`); otherwise a race is a finding of the profile.
+    Never raised: a race is a finding, since the launch can go on. This is the form in which `labs.kit.gpu.outcome` hands
+    it to an exercise.
     """
 
     kind = "race"
 
 
 class Uninitialised(KernelFailure):
-    """A thread read an element that nobody had written; raised only where somebody asked for it."""
+    """A thread read an element that nobody had written; a finding, like a race."""
 
     kind = "uninitialised"
+
+
+class Unsynchronised(KernelFailure):
+    """The host read, or overwrote, an array that the device was still working on; a finding, like a race."""
+
+    kind = "unsynchronised"
 
 
 class Unsupported(KernelFailure):
