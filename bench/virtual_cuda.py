@@ -16,6 +16,7 @@ TITLE = "Kernels on the virtual CUDA device, watched, against numba-cuda's simul
 NOTES = (
     "CPU time of a launch with its copies, each kernel in a process of its kind, the same source; results are checked.",
     "The virtual device records every access (races, sectors, bank conflicts); the simulator records nothing.",
+    "The simulator, being slow, runs once, and each of our runs is compared with that one.",
 )
 ROOT = Path(__file__).resolve().parent.parent
 

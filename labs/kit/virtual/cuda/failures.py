@@ -80,8 +80,8 @@ class EndlessLoop(KernelFailure):
 class Race(KernelFailure):
     """Two threads touch one element, one of them writes, and nothing orders them.
 
-    Never raised: a race is a finding, since the launch can go on. This is the form in which `labs.kit.gpu.outcome` hands
-    it to an exercise.
+    Never raised: a race is a finding, since the launch can go on. `labs.kit.gpu.outcome` hands it to an exercise in
+    this form.
     """
 
     kind = "race"
