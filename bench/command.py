@@ -19,6 +19,7 @@ FIGURES = {
     "ddp-step": "bench.ddp_step",
     "scale": "bench.scale",
     "virtual-cuda": "bench.virtual_cuda",
+    "cuda-cpp": "bench.cuda_cpp",
 }
 FORMAT = 1  # of the JSON file
 
