@@ -1,0 +1,1 @@
+"""Lesson 17: sort keys that lie on many devices, peer to peer, through the CPU, or with one all-to-all."""
