@@ -9,6 +9,7 @@ from labs.multi_gpu_sort.codes import decode, encode
 from labs.multi_gpu_sort.halves import SharedProbe, search
 from labs.multi_gpu_sort.local import merge_runs, sort_chunk
 from labs.multi_gpu_sort.result import Move, Sorted
+from labs.multi_gpu_sort.sizes import chunk_sizes
 from labs.multi_gpu_sort.swaps import plan_swap
 
 HOLDS_ANSWERS = True
@@ -46,17 +47,10 @@ def merge_sort(keys, dist, values=None, *, descending=False, placement="mirrored
             "radix_partition sorts on any number"
         )
     codes, values = sort_chunk(encode(keys, descending), values)
-    sizes = _sizes(len(codes), dist)
+    sizes = chunk_sizes(len(codes), dist)
     chunk = _Chunk(codes, values, sizes, placement, dist)
     chunk.sort_halves(0, world_size)
     return Sorted(decode(chunk.codes, np.asarray(keys).dtype, descending), chunk.values, tuple(chunk.stages))
-
-
-def _sizes(mine, dist):
-    """Keys of each rank."""
-    sizes = torch.zeros(dist.get_world_size(), dtype=torch.int64)
-    dist.all_gather_into_tensor(sizes, torch.tensor([mine]))
-    return sizes.tolist()
 
 
 class _Chunk:

@@ -10,6 +10,7 @@ import torch
 from labs.multi_gpu_sort.codes import decode, encode
 from labs.multi_gpu_sort.local import declare, sort_chunk
 from labs.multi_gpu_sort.result import Move, Sorted
+from labs.multi_gpu_sort.sizes import chunk_sizes
 from labs.multi_gpu_sort.splitters import find_splitters
 
 HOLDS_ANSWERS = True
@@ -40,9 +41,8 @@ def radix_partition(keys, dist, values=None, *, descending=False):
     of digits; here ties are dealt out too, so the balance is exact.
     """
     codes, rank = encode(keys, descending), dist.get_rank()
-    sizes = torch.zeros(dist.get_world_size(), dtype=torch.int64)
-    dist.all_gather_into_tensor(sizes, torch.tensor([len(codes)]))
-    splitters = find_splitters(codes, list(accumulate(sizes.tolist()))[:-1], dist)
+    sizes = chunk_sizes(len(codes), dist)
+    splitters = find_splitters(codes, list(accumulate(sizes))[:-1], dist)
     targets = destinations(codes, splitters)
     declare(codes, values, passes=4, label="partition")  # count, read, write; the digits share one pass in the paper
     order = np.argsort(targets, kind="stable")

@@ -67,9 +67,9 @@ def _histogram(unsigned, prefix, shift, bits):
 
 def _deal_ties(unsigned, prefixes, remaining, bits, dist):
     ties = torch.tensor([int(np.count_nonzero(unsigned == prefix)) for prefix in prefixes])
-    all_ties = torch.zeros(dist.get_world_size(), len(prefixes), dtype=torch.int64)
-    dist.all_gather_into_tensor(all_ties.view(-1), ties)
-    before = all_ties[: dist.get_rank()].sum(0)
+    all_ties = [torch.empty_like(ties) for _ in range(dist.get_world_size())]
+    dist.all_gather(all_ties, ties)
+    before = sum(all_ties[: dist.get_rank()], torch.zeros_like(ties))
     return [
         Splitter(prefix - (1 << (bits - 1)), min(max(left - int(before[k]), 0), int(ties[k])))
         for k, (prefix, left) in enumerate(zip(prefixes, remaining))
