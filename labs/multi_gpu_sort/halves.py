@@ -1,21 +1,23 @@
-"""Read single keys of a sorted half that lies on several ranks: what a pivot search over ranks needs."""
+"""Find the pivot of two sorted halves that lie on several ranks, reading a few keys of each at a time."""
 
 from __future__ import annotations
 
 from itertools import accumulate
 
+import numpy as np
 import torch
 
 HOLDS_ANSWERS = True
+PROBES = 64  # keys of each half that a round reads: 4 rounds for 16 million keys, where halving takes 24
 
 
-class SharedProbe:
-    """Two sorted halves over the ranks of a group, where one key of each can be read by all ranks at once.
+class Halves:
+    """Two sorted halves over the ranks of a group, where all its ranks together can read keys of both.
 
     Parameters
     ----------
     codes : numpy.ndarray
-        This rank's chunk.
+        This rank's chunk, int32 or int64.
     sizes : sequence of int
         Keys of each rank of the group.
     first, middle : int
@@ -25,52 +27,54 @@ class SharedProbe:
 
     def __init__(self, codes, sizes, first, middle, dist):
         self.codes, self.dist = codes, dist
-        self.ranks = range(first, first + len(sizes))
-        half = middle - first
-        self.starts = [*accumulate(sizes[:half], initial=0)][:-1], [*accumulate(sizes[half:], initial=0)][:-1]
-        self.lengths = sum(sizes[:half]), sum(sizes[half:])
-        self.owners = self.ranks[:half], self.ranks[half:]
+        self.others = [rank for rank in range(first, first + len(sizes)) if rank != dist.get_rank()]
+        below = middle - first
+        self.lengths = sum(sizes[:below]), sum(sizes[below:])
+        self.half = int(dist.get_rank() >= middle)
+        mine = dist.get_rank() - first
+        self.start = [*accumulate(sizes, initial=0)][mine] - self.half * self.lengths[0]
 
-    def read(self, index_a, index_b):
-        """Key `index_a` of the lower half and key `index_b` of the upper one, on every rank of the group.
+    def read(self, indices):
+        """Keys of both halves by their place in the half; every rank of the group calls this with the same places.
 
-        Every rank of the group calls this with the same arguments.
+        Parameters
+        ----------
+        indices : pair of numpy.ndarray of int, each of shape (k,)
 
         Returns
         -------
-        a, b : int
+        a, b : numpy.ndarray of int64, shape (k,)
         """
-        return tuple(work() for work in [self._share(0, index_a), self._share(1, index_b)])
-
-    def _share(self, half, index):
-        owner, start = max((rank, start) for rank, start in zip(self.owners[half], self.starts[half]) if start <= index)
-        rank = self.dist.get_rank()
-        if rank == owner:
-            key = torch.tensor([int(self.codes[index - start])])
-            sends = [self.dist.isend(key, dst=other) for other in self.ranks if other != rank]
-            return lambda: ([send.wait() for send in sends], int(key))[1]
-        key = torch.empty(1, dtype=torch.int64)
-        receive = self.dist.irecv(key, src=owner)
-        return lambda: (receive.wait(), int(key))[1]
+        local = indices[self.half] - self.start
+        mine = (local >= 0) & (local < len(self.codes))
+        found = torch.zeros(2, len(local), dtype=torch.int64)
+        found[self.half, torch.from_numpy(mine)] = torch.from_numpy(self.codes[local[mine]].astype(np.int64))
+        theirs = [torch.empty_like(found) for _ in self.others]
+        handles = [self.dist.isend(found, dst=rank) for rank in self.others]
+        handles += [self.dist.irecv(tensor, src=rank) for rank, tensor in zip(self.others, theirs)]
+        for handle in handles:
+            handle.wait()
+        return (found + sum(theirs)).numpy()  # each key has one owner; all others brought zero
 
 
-def search(probe):
-    """The leftmost pivot of the two halves; every rank of the group takes part and gets it.
+def search(halves):
+    """The leftmost pivot, as `labs.multi_gpu_sort.pivot.find_pivot` defines it, on every rank of the group.
 
     Parameters
     ----------
-    probe : SharedProbe
+    halves : Halves
 
     Returns
     -------
     int
     """
-    length, (low, high) = probe.lengths[0], (0, min(probe.lengths))
+    length, (low, high) = halves.lengths[0], (0, min(halves.lengths))
     while low < high:
-        middle = (low + high) // 2
-        a, b = probe.read(length - middle - 1, middle)
-        if a <= b:
-            high = middle
-        else:
-            low = middle + 1
+        tried = np.unique(np.linspace(low, high - 1, PROBES).astype(np.int64))
+        a, b = halves.read((length - tried - 1, tried))
+        enough = int(np.count_nonzero(a > b))  # a falls and b rises: first all too few, then all enough
+        if enough < len(tried):
+            high = int(tried[enough])
+        if enough:
+            low = int(tried[enough - 1]) + 1
     return low

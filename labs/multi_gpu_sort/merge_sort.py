@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from labs.multi_gpu_sort.codes import decode, encode
-from labs.multi_gpu_sort.halves import SharedProbe, search
+from labs.multi_gpu_sort.halves import Halves, search
 from labs.multi_gpu_sort.local import merge_runs, sort_chunk
 from labs.multi_gpu_sort.result import Move, Sorted
 from labs.multi_gpu_sort.sizes import chunk_sizes
@@ -73,7 +73,7 @@ class _Chunk:
     def swap(self, first, middle, end):
         """One stage: find the pivot, swap around it, merge. Returns whether any key moved."""
         sizes, rank = self.sizes[first:end], self.dist.get_rank()
-        pivot = search(SharedProbe(self.codes, sizes, first, middle, self.dist))
+        pivot = search(Halves(self.codes, sizes, first, middle, self.dist))
         moves = [
             Move(move.source + first, move.target + first, move.start, move.count)
             for move in plan_swap(sizes, middle - first, pivot, self.placement)
