@@ -26,14 +26,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labs.kit.native.diagnostics import explain
-from labs.kit.native.failures import CompileError, NativeError, NoCompiler
+from labs.kit.native.failures import CompileError, NoCompiler
 
-__all__ = ["CompileError", "Compiler", "NativeError", "NoCompiler", "build", "build_once", "cache_folder", "compiler"]
+FLAGS = ("-std=c++20", "-O2", "-g1", "-gdwarf-4", "-fno-omit-frame-pointer")
+"""Always given, before the caller's flags. ``-g1`` keeps line numbers and nothing else; in version 5 of their format
+addr2line (binutils 2.40) mixes up the names of files."""
 
-FLAGS = ("-std=c++20", "-O2", "-g1", "-fno-omit-frame-pointer")
-"""Always given, before the caller's flags; ``-g1`` keeps line numbers and nothing else."""
-
-SUFFIX = {"shared": ".so", "program": "", "object": ".o", "header": ".gch"}
+SUFFIX = {"shared": ".so", "program": "", "object": ".o"}
 TIMEOUT = 180.0
 """Seconds until a compilation is given up: templates can recurse for ever."""
 
@@ -121,6 +120,8 @@ def build(
     before: str = "",
     after: str = "",
     inputs: tuple[Path, ...] = (),
+    prelude: Path | None = None,
+    precompiled: Path | None = None,
 ) -> Path:
     """Compile and link one text, or find it already built.
 
@@ -141,6 +142,10 @@ def build(
         Our own text around it. Errors there are shown as ours, not as the learner's.
     inputs : tuple of Path
         Object files and libraries to link; their contents are part of the key.
+    prelude : pathlib.Path, optional
+        A header that is included before everything else; its content is part of the key.
+    precompiled : pathlib.Path, optional
+        A folder with a compiled form of `prelude` under the same name, to save time (see `precompile`).
 
     Returns
     -------
@@ -156,17 +161,21 @@ def build(
     cxx = compiler()
     folders = dict.fromkeys(str(path if path.is_dir() else path.parent) for path in headers)
     options = [*FLAGS, *flags, *(f"-I{folder}" for folder in folders)]
-    text = f'{before}\n#line 1 "{label}"\n{source}\n#line 1 "after-{label}"\n{after}\n'
-    key = digest(kind, cxx.version, options, text, [_contents(path) for path in (*headers, *inputs)], _cpu(flags))
+    # The text lies in a file of its own name, which messages and line tables then show.
+    text = f'{before}\n#include "{label}"\n#line 1 "after-{label}"\n{after}\n'
+    needed = [*headers, *inputs, *([prelude] if prelude else [])]
+    key = digest(kind, cxx.version, options, text, source, [contents(path) for path in needed], _cpu(flags))
 
     def make(folder: Path, out: Path) -> None:
         (folder / "code.cpp").write_text(text, encoding="utf-8")
+        (folder / label).write_text(source if source.endswith("\n") else source + "\n", encoding="utf-8")
         mode = {"shared": ["-fPIC", "-shared"], "program": [], "object": ["-fPIC", "-c"]}[kind]
         if kind == "shared" and sys.platform == "darwin":
             mode += ["-undefined", "dynamic_lookup"]
         # Libraries among the flags must follow the code that needs them, so all flags that link come last as well.
         late = [flag for flag in flags if flag.startswith(("-l", "-L", "-Wl,"))]
-        command = [str(cxx.path), *options, *mode, "code.cpp", *map(str, inputs), *late, "-o", str(out)]
+        first = ["-include", str(precompiled / prelude.name if precompiled else prelude)] if prelude else []
+        command = [str(cxx.path), *options, *mode, *first, "code.cpp", *map(str, inputs), *late, "-o", str(out)]
         code, log = run_compiler(command, folder)
         if code:
             raise explain(log, label=label, source=source)
@@ -175,24 +184,34 @@ def build(
 
 
 def build_once(name: str, make) -> Path:
-    """The file `name` of the cache, made by ``make(folder, out)`` if it is absent.
+    """The file or folder `name` of the cache, made by ``make(folder, out)`` if it is absent.
 
-    `make` works in an empty `folder` of its own and writes the file `out`; several processes may do so at once.
+    `make` works in an empty `folder` of its own and writes the file (or folder) `out`; several processes may do so
+    at once.
     """
-    for folder in filter(None, os.environ.get("LABS_CACHE_READ", "").split(os.pathsep)):
-        if (Path(folder) / name).exists():
-            return Path(folder) / name
+    if there := find_built(name):
+        return there
     cache = cache_folder()
     target = cache / name
-    if not target.exists():
-        folder = Path(tempfile.mkdtemp(prefix="building-", dir=cache))
+    target.parent.mkdir(exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="building-", dir=cache))
+    try:
+        out = folder / f"out{target.suffix}"
+        make(folder, out)
         try:
-            out = folder / f"out{target.suffix}"
-            make(folder, out)
             os.replace(out, target)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        except OSError:
+            if not target.is_dir():  # another process has put the same folder there
+                raise
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
     return target
+
+
+def find_built(name: str) -> Path | None:
+    """The file or folder `name` of the caches, if it has been built."""
+    folders = [Path(folder) for folder in os.environ.get("LABS_CACHE_READ", "").split(os.pathsep) if folder]
+    return next((folder / name for folder in [*folders, cache_folder()] if (folder / name).exists()), None)
 
 
 def run_compiler(command: list[str], folder: Path) -> tuple[int, str]:
@@ -238,7 +257,7 @@ def digest(*parts) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:20]
 
 
-def _contents(path: Path) -> str:
+def contents(path: Path) -> str:
     """The content of a file, or of all files of a folder, as a digest."""
     path = Path(path)
     files: Iterable[Path] = sorted(f for f in path.rglob("*") if f.is_file()) if path.is_dir() else [path]

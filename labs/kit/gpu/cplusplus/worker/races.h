@@ -1,0 +1,101 @@
+// Races: two threads touch one element, at least one of them writes, and nothing orders the two.
+//
+// Each element has a Shadow: who wrote it last and who read it last, and when. "When" is the number of the interval
+// between two barriers of the block (and, inside a warp, between two warp operations), counted on through the whole
+// launch. Two threads of a block are ordered when their intervals differ, or when they are in one warp and a warp
+// operation lies between; two blocks never are. A __threadfence since the first access counts as order: fences guard
+// flags and locks, which we cannot follow. Atomic operations do not race with each other, but with plain ones.
+#pragma once
+#include <string.h>
+
+#include "report.h"
+
+struct Shadow {
+    uint32_t write_interval, read_interval;
+    uint32_t write_warp, read_warp;    // intervals of the warp
+    uint32_t write_place, read_place;  // program counter relative to the library, or LINE + line number
+    uint16_t writer, reader, other_reader;  // threads of the block; the writer with ATOMIC added
+    uint16_t write_fences, read_fences;
+};
+constexpr uint16_t ATOMIC = 0x8000;
+constexpr uint32_t LINE = 0xf0000000u;
+
+constexpr size_t STATIC_SHARED = 1u << 20;           // bytes of shared arrays that are watched
+constexpr size_t WATCHED = size_t(6) << 20;          // elements of arrays that are watched
+
+struct Clock {
+    uint32_t interval = 1;        // grows with each barrier, and with each block
+    uint32_t block = 1;           // interval in which the running block began
+    uint32_t launch = 1;          // interval in which the launch began
+    uint16_t fences = 0;
+    uint32_t warps[MOST_THREADS / 32] = {};
+    int atomic = 0;
+    std::vector<uint32_t> blocks;  // interval in which each block began
+};
+static Clock clock_;
+static Shadow *dynamic_shadow = nullptr, *static_shadow = nullptr, *array_shadow = nullptr;
+
+EXPORT void emulated_atomic(int begins) { clock_.atomic = begins; }
+EXPORT void emulated_fence() { clock_.fences++; }
+
+[[noreturn]] static void report_race(uintptr_t address, size_t bytes, bool write, uintptr_t counter, int line, int other,
+                                     bool other_wrote, uint32_t other_place, uint32_t interval) {
+    uintptr_t frame = FRAME;
+    begin_report("race");
+    Coordinates thread = unfold((unsigned)(other & ~ATOMIC), blockDim);
+    size_t block = 0;
+    while (block + 1 < clock_.blocks.size() && clock_.blocks[block + 1] <= interval) block++;
+    Coordinates at = unfold((unsigned)block, gridDim);
+    say("write %d\nsize %ld\nother_write %d\nother_thread %u %u %u\nother_block %u %u %u\natomic %d %d\n", write,
+        (long)bytes, other_wrote, thread.x, thread.y, thread.z, at.x, at.y, at.z, clock_.atomic, other >= ATOMIC);
+    if (other_place >= LINE)
+        say("other_line %u\n", other_place - LINE);
+    else
+        say("other_counter %x\n", other_place);
+    if (line) say("line %d\n", line);
+    say_nearest(address);
+    say_counters(counter, frame);
+    finish();
+}
+
+// `counter` is where in the library, or `line` where in the text, for accesses that we make for the kernel.
+static __attribute__((noinline)) void observe(const Region* region, uintptr_t address, size_t bytes, bool write,
+                                              uintptr_t counter, int line) {
+    if (!launch.races || !launch.in_kernel) return;
+    if (clock_.atomic && !write) return;  // the read half of an atomic operation
+    const int me = current->thread, warp = me >> 5;
+    const uint32_t now = clock_.interval, warp_now = clock_.warps[warp];
+    const uint32_t place = line ? LINE + (uint32_t)line : (uint32_t)(counter - launch.module->base);
+    const uint32_t oldest = region->kind == Kind::array ? clock_.launch : clock_.block;
+    auto unordered = [&](int thread, uint32_t interval, uint32_t warp_interval, uint16_t fences) {
+        if (interval < oldest || fences != clock_.fences) return false;
+        if (interval < clock_.block) return true;  // another block
+        thread &= ~ATOMIC;
+        return thread != me && interval == now && !((thread >> 5) == warp && warp_interval != warp_now);
+    };
+    // Where each byte has a Shadow, accesses of an even size at an even address leave every second one out.
+    const int step = region->grain == 0 && !((address | bytes) & 1) ? 2 : 1;
+    Shadow* shadow = region->shadow + ((address - region->begin) >> region->grain);
+    Shadow* end = region->shadow + ((address - region->begin + bytes - 1) >> region->grain) + 1;
+    for (; shadow < end; shadow += step) {
+        Shadow& s = *shadow;
+        bool both_atomic = clock_.atomic && s.writer >= ATOMIC;
+        if (!both_atomic && unordered(s.writer, s.write_interval, s.write_warp, s.write_fences))
+            report_race(address, bytes, write, counter, line, s.writer, true, s.write_place, s.write_interval);
+        if (write) {
+            if (unordered(s.reader, s.read_interval, s.read_warp, s.read_fences))
+                report_race(address, bytes, true, counter, line, s.reader, false, s.read_place, s.read_interval);
+            if (unordered(s.other_reader, s.read_interval, s.read_warp, s.read_fences))
+                report_race(address, bytes, true, counter, line, s.other_reader, false, s.read_place, s.read_interval);
+            s.writer = (uint16_t)(me | (clock_.atomic ? ATOMIC : 0));
+            s.write_interval = now, s.write_warp = warp_now, s.write_place = place, s.write_fences = clock_.fences;
+        } else {
+            // Two readers are remembered, so that a write by one of them still meets the other.
+            if (s.read_interval != now)
+                s.reader = s.other_reader = (uint16_t)me;
+            else if (s.reader != me)
+                s.other_reader = s.reader, s.reader = (uint16_t)me;
+            s.read_interval = now, s.read_warp = warp_now, s.read_place = place, s.read_fences = clock_.fences;
+        }
+    }
+}
