@@ -40,8 +40,9 @@ def encode(keys, descending=False):
         raise TypeError(f"keys are {keys.dtype}; this sort knows {', '.join(DTYPES)}. Convert them first")
     signed = np.dtype(f"i{keys.dtype.itemsize}")
     if keys.dtype.kind == "f":
-        keys = np.where(np.isnan(keys), np.array(np.nan, keys.dtype), keys)  # one NaN: its sign would decide its place
-        codes = _mirror(keys.view(signed))
+        codes = _mirror(np.ascontiguousarray(keys).view(signed))
+        if (nan := np.isnan(keys)).any():  # one NaN for all: else its sign would decide where it goes
+            codes[nan] = np.array(np.nan, keys.dtype).view(signed)
     elif keys.dtype.kind == "u":
         codes = keys.view(signed) ^ np.iinfo(signed).min
     else:

@@ -49,7 +49,9 @@ def draw(name, n, dtype="float32", seed=0, world_size=4):
         keys[swapped] = keys[swapped[::-1]]
     elif name == "staggered":
         block = np.minimum(np.arange(n) * world_size // max(n, 1), world_size - 1)
-        keys = ((block * 2 + 1) % world_size + random.random(n)) / world_size * top
+        lower = world_size // 2  # the lower half of the blocks gets the odd parts, the upper half the even ones
+        part = np.where(block < lower, 2 * block + 1, 2 * (block - lower))
+        keys = (part + random.random(n)) / world_size * top
     elif name == "zipf":
         keys = np.minimum(random.zipf(1.2, n), 2**20) * (top / 2**20)
     else:
