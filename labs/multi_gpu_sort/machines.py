@@ -36,8 +36,8 @@ def machine(kind, gpus, keys_per_key=1.0):
     Notes
     -----
     PCIe 3.0 x16: 12 GB/s in copies, two GPUs under a switch; NVLink 2: 25 GB/s a link. "PCIe only" and "NVLink pairs"
-    have V100s (900 GB/s of memory bandwidth), "NVSwitch" has A100s (1,555 GB/s, 600 GB/s NVLink both directions summed,
-    PCIe 4.0: 25 GB/s, one x16 a pair of GPUs), "NVLink to the CPU" is built like an IBM AC922: two GPUs and three NVLinks
+    have V100s (900 GB/s of memory bandwidth), "NVSwitch" has A100s (1,555 GB/s; 600 GB/s of NVLink, both directions;
+    PCIe 4.0: 25 GB/s, one x16 for two GPUs), "NVLink to the CPU" is like an IBM AC922: two GPUs and three NVLinks
     each on a CPU socket, and 32 GB/s between the sockets.
     """
     if kind not in KINDS:
