@@ -106,16 +106,16 @@ def test_constant_memory_given_in_the_text_and_from_python(checked):
     other = blur.with_constants(weights=np.array([5, 6, 7], "f"), offset=np.int32(4))
     other[2, 32](x, out, 33)
     np.testing.assert_allclose(out, expected((5, 6, 7), 4), rtol=1e-5, atol=1e-5)
-    with pytest.raises(ValueError, match="no __constant__ weight here .there is: weights, offset"):
+    with pytest.raises(ValueError, match=r"no __constant__ weight here .there is: weights, offset"):
         blur.with_constants(weight=[1.0])
 
 
 def test_constant_memory_needs_the_right_type_and_size():
     blur = compile_cuda(SOURCE["CONSTANT"])
     x = np.zeros(3, "f")
-    with pytest.raises(TypeError, match="weights.*float32"):
+    with pytest.raises(TypeError, match=r"weights.*float32"):
         blur.with_constants(weights=np.array([1.0, 2.0, 3.0]))[1, 32](x, x.copy(), 3)
-    with pytest.raises(TypeError, match="weights.*12 bytes"):
+    with pytest.raises(TypeError, match=r"weights.*12 bytes"):
         blur.with_constants(weights=np.zeros(4, "f"))[1, 32](x, x.copy(), 3)
 
 

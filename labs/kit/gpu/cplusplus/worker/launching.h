@@ -90,7 +90,10 @@ static std::vector<Opened> opened;  // the pages of the arena that this launch m
 
 static char* open_array(size_t offset, size_t bytes, int index, bool read_only, int grain, Shadow*& free_shadow) {
     char* begin = arena + offset;
-    if (!bytes) return begin;
+    if (!bytes) {  // nothing may be touched, but an address here shall be told by its name
+        regions.push_back({(uintptr_t)begin, (uintptr_t)begin, Kind::array, index, read_only, nullptr, 0});
+        return begin;
+    }
     uintptr_t low = (uintptr_t)begin & ~uintptr_t(4095), high = ((uintptr_t)begin + bytes + 4095) & ~uintptr_t(4095);
     mprotect((void*)low, high - low, PROT_READ | PROT_WRITE);
     opened.push_back({(char*)low, high - low});

@@ -16,6 +16,8 @@ struct Shadow {
     uint32_t write_place, read_place;  // program counter relative to the library, or LINE + line number
     uint16_t writer, reader, other_reader;  // threads of the block; the writer with ATOMIC added
     uint16_t write_fences, read_fences;
+    uint32_t foreign_interval, foreign_place;  // the last read by an earlier block, if the running one has read, too
+    uint16_t foreign_reader, foreign_fences;
 };
 constexpr uint16_t ATOMIC = 0x8000;
 constexpr uint32_t LINE = 0xf0000000u;
@@ -87,10 +89,16 @@ static __attribute__((noinline)) void observe(const Region* region, uintptr_t ad
                 report_race(address, bytes, true, counter, line, s.reader, false, s.read_place, s.read_interval);
             if (unordered(s.other_reader, s.read_interval, s.read_warp, s.read_fences))
                 report_race(address, bytes, true, counter, line, s.other_reader, false, s.read_place, s.read_interval);
+            if (unordered(s.foreign_reader, s.foreign_interval, 0, s.foreign_fences))
+                report_race(address, bytes, true, counter, line, s.foreign_reader, false, s.foreign_place,
+                            s.foreign_interval);
             s.writer = (uint16_t)(me | (clock_.atomic ? ATOMIC : 0));
             s.write_interval = now, s.write_warp = warp_now, s.write_place = place, s.write_fences = clock_.fences;
         } else {
             // Two readers are remembered, so that a write by one of them still meets the other.
+            if (s.read_interval < clock_.block)
+                s.foreign_interval = s.read_interval, s.foreign_place = s.read_place, s.foreign_reader = s.reader,
+                s.foreign_fences = s.read_fences;
             if (s.read_interval != now)
                 s.reader = s.other_reader = (uint16_t)me;
             else if (s.reader != me)
