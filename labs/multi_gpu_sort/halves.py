@@ -7,7 +7,6 @@ from itertools import accumulate
 import numpy as np
 import torch
 
-HOLDS_ANSWERS = True
 PROBES = 64  # keys of each half that a round reads: 4 rounds for 16 million keys, where halving takes 24
 
 
