@@ -24,7 +24,7 @@ def cases(seed):
 
     drawn = [float(x) * 1e9 for x in rng.integers(5, 90, 3)]
     return [
-        case("PCIe only: 4 GPUs, 6 GB/s each way between any two", 4, 8e9, 6e9, 6e9, 50e9),
+        case("PCIe only: 4 GPUs, 6 GB/s to the host, 5 between any two", 4, 8e9, 6e9, 5e9, 50e9),
         case("NVLink pairs: 2 GPUs, 48 GB/s", 2, 8e9, 12e9, 48e9, 50e9),
         case("NVSwitch: 8 GPUs, 279 GB/s", 8, 8e9, 12.5e9, 279e9, 50e9),
         case("NVLink to the CPU: 4 GPUs", 4, 8e9, 50e9, 32e9, 50e9),
@@ -71,7 +71,7 @@ def verify(case, output):
         ("no_copies", want[k] - copies, "The keys begin and end in the CPU's memory. What does it cost to bring them to the devices and back?", "A chunk of nbytes / gpus, once each way, over its own link to the host."),
         ("whole_array", want[k] + 2 * i["nbytes"] / i["host"] - copies, "Does every device get all the keys?", "A chunk is nbytes / gpus, and every device has its own link."),
         ("log_stages", copies + log * chunk / i["peer"], f"{g} devices: how many stages lie one behind the other?", "Sort the halves, swap, sort the halves again: T(g) = 2 T(g/2) + 1.", f"T(2) = 1, T(4) = 3, T(8) = 7: g - 1, not log2 g = {log:g}."),
-        ("g_stages", copies + g * chunk / i["peer"], f"{g} devices: how many stages lie one behind the other?", "T(g) = 2 T(g/2) + 1 with T(1) = 0: that is g - 1."),
+        ("g_stages", copies + g * chunk / i["peer"], "One device alone: how many stages does it need? And with every doubling?", "T(g) = 2 T(g/2) + 1 with T(1) = 0: that is g - 1."),
         ("all_move", copies + chunk / i["peer"], "How many of a device's keys have to leave it in the all-to-all?", f"Of {g} equal parts one stays: (g - 1)/g of the chunk moves."),
         ("parallel_merge", copies + chunk / i["cpu"], "Who merges in the heterogeneous sort?", "The CPU alone: all nbytes pass through it."),
     )  # fmt: skip

@@ -78,6 +78,7 @@ def verify(case, output):
             "Every key goes into exactly one part. Do your counts add up to the number of keys?",
         )  # fmt: skip
     if not np.array_equal(found, np.sort(before)):
+        _grouped(rows, parts, wrong)
         _order(parts, wrong)
     _costs(case, output, rows, parts, world_size, wrong)
 
@@ -100,6 +101,24 @@ def _error(output, world_size):
     return None
 
 
+def _grouped(rows, parts, wrong):
+    """Raise Wrong when the counts were right and the keys lay in their old order when they were cut into parts."""
+    total = sum(map(len, rows))
+    counts = np.bincount(np.concatenate(rows) >> 23, minlength=256)
+    owner = (np.cumsum(counts) - counts) * len(rows) // total
+    received = [[] for _ in rows]
+    for row in rows:
+        ends = np.cumsum(np.bincount(owner[row >> 23], minlength=len(rows)))
+        for rank, piece in enumerate(np.split(row, ends[:-1])):
+            received[rank].append(piece)
+    if all(np.array_equal(np.sort(np.concatenate(got)), np.sort(part)) for got, part in zip(received, parts)):
+        wrong(
+            "not_grouped", "The right number of keys went to every rank, but not the right keys. In which order did they lie when you cut them into parts?",
+            "exchange_parts sends the first counts[0] keys to rank 0. So the keys for rank 0 must come first.",
+            "order = torch.argsort(ranks, stable=True); exchange keys[order].",
+        )  # fmt: skip
+
+
 def _order(parts, wrong):
     unsorted = [rank for rank, part in enumerate(parts) if (np.diff(part) < 0).any()]
     ends = [(part.min(), part.max()) if len(part) else None for part in parts]
@@ -119,7 +138,6 @@ def _order(parts, wrong):
     wrong(
         "overlap", f"Rank {rank} holds {ends[rank][1]}, and rank {other} holds {ends[other][0]}, which is smaller. Do all ranks agree on where a bucket goes?",
         "Each rank sees only its own keys. A rule made from its own counts is its own rule: sum the counts over all ranks first.",
-        "And keys must lie in order of their rank before they are cut into parts: order = torch.argsort(ranks, stable=True).",
     )  # fmt: skip
 
 
@@ -154,7 +172,7 @@ def _costs(case, output, rows, parts, world_size, wrong):
 
 def _picture(parts, total):
     """A callable that draws how many keys each rank ended with."""
-    if not total:
+    if not total or not all(hasattr(part, "shape") for part in parts):
         return None
 
     def draw():

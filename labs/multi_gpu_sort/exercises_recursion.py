@@ -65,10 +65,9 @@ def verify(case, output):
         deadlock=(
             "deadlock",
             "A rank waits in a swap for one that is not there. Do all ranks of a group call the same swaps, in the same order?",
-            "A rank takes part in the swaps of its own half only, and in those of the whole.",
-            "half = (first, middle) if rank < middle else (middle, end): recurse into that one.",
+            "Write down for each rank of four the swaps that it calls. The lists of two partners must fit together.",
         ),
-        error=_refused_too_much(failure, world_size),
+        error=_error(failure, world_size),
     )
     parts = [np.asarray(part) for part in output["results"]]
     if any(part.shape != keys[0].shape for part in parts):
@@ -85,12 +84,21 @@ def _refuse(world_size):
     return (
         "power_of_two",
         f"{world_size} ranks cannot be halved down to one. Does your test say so?",
-        f"Try it: n = {world_size}; n & (n - 1) is {world_size & (world_size - 1)}, and n & (n - 1) != 0 is {world_size & (world_size - 1 != 0)}.",
-        "In Python != binds more tightly than &: write (n & (n - 1)) != 0, and raise ValueError.",
+        f"Only a power of two has a single bit: n & (n - 1) clears the lowest one. For {world_size} it leaves "
+        f"{world_size & (world_size - 1)}, for 8 it leaves 0.",
+        "if size & (size - 1): raise ValueError(...). (In C++ write (n & (n - 1)) != 0: there n & (n - 1) != 0 means "
+        "n & 1, and published code lets 6 devices through. In Python both mean the same.)",
     )
 
 
-def _refused_too_much(failure, world_size):
+def _error(failure, world_size):
+    if isinstance(failure, dict) and "of which it is none" in str(failure.get("message")):
+        return (
+            "not_in_group",
+            f"{failure.get('message')}. In which half does it lie?",
+            "A rank takes part in the swaps of its own half only, and in those of the whole.",
+            "half = (first, middle) if rank < middle else (middle, end): recurse into that one.",
+        )
     if isinstance(failure, dict) and failure.get("exception") == "ValueError":
         return (
             "refused",

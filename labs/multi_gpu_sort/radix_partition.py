@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from labs.multi_gpu_sort.codes import decode, encode
+from labs.multi_gpu_sort.exchange import exchange_parts
 from labs.multi_gpu_sort.local import declare, sort_chunk
 from labs.multi_gpu_sort.result import Move, Sorted
 from labs.multi_gpu_sort.sizes import chunk_sizes
@@ -47,8 +48,8 @@ def radix_partition(keys, dist, values=None, *, descending=False):
     declare(codes, values, passes=4, label="partition")  # count, read, write; the digits share one pass in the paper
     order = np.argsort(targets, kind="stable")
     counts = np.bincount(targets, minlength=len(sizes))
-    codes = exchange(codes[order], counts, dist)
-    values = None if values is None else exchange(values[order], counts, dist)
+    codes = _sent(codes[order], counts, dist)
+    values = None if values is None else _sent(values[order], counts, dist)
     codes, values = sort_chunk(codes, values)
     starts = [0, *accumulate(counts.tolist())]
     moves = tuple(
@@ -79,24 +80,5 @@ def destinations(codes, splitters):
     return targets
 
 
-def exchange(array, counts, dist):
-    """All-to-all of consecutive parts: part k goes to rank k.
-
-    Parameters
-    ----------
-    array : numpy.ndarray, shape (n,)
-    counts : sequence of int
-        Length of each part; they add up to n.
-    dist : virtual or real torch.distributed
-
-    Returns
-    -------
-    numpy.ndarray
-        The parts meant for this rank, in order of ranks.
-    """
-    counts = torch.as_tensor(np.asarray(counts))
-    incoming = torch.empty_like(counts)
-    dist.all_to_all_single(incoming, counts)
-    received = torch.empty(int(incoming.sum()), dtype=torch.from_numpy(array).dtype)
-    dist.all_to_all_single(received, torch.from_numpy(array), incoming.tolist(), counts.tolist())
-    return received.numpy()
+def _sent(array, counts, dist):
+    return exchange_parts(torch.from_numpy(array), torch.from_numpy(counts), dist).numpy()

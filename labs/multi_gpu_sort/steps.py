@@ -10,7 +10,7 @@ from labs.multi_gpu_sort.swaps import plan_swap
 
 
 def swap_halves(keys, first, middle, end, dist):
-    """Swap as many keys as needed between two sorted halves, so that the lower half of the ranks holds the smaller keys.
+    """Swap as many keys as needed between two sorted halves: then the lower ranks hold the smaller keys.
 
     Parameters
     ----------
@@ -24,10 +24,17 @@ def swap_halves(keys, first, middle, end, dist):
     Returns
     -------
     torch.Tensor, shape (n,)
-        This rank's keys afterwards, sorted. Where they lie within the half is only partly right: received keys go to the
-        mirrored partner, so the half has to be sorted once more.
+        This rank's keys afterwards, sorted. Within a half they need not lie on the right rank: received keys go to
+        the mirrored partner, so the half has to be sorted once more.
+
+    Raises
+    ------
+    RuntimeError
+        When this rank is not among them.
     """
     rank, codes = dist.get_rank(), keys.numpy()
+    if not first <= rank < end:
+        raise RuntimeError(f"rank {rank} calls a swap of ranks {first} to {end - 1}, of which it is none")
     sizes = [len(keys)] * (end - first)
     pivot = search(Halves(codes, sizes, first, middle, dist))
     moves = [
