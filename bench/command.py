@@ -19,6 +19,7 @@ FIGURES = {
     "ddp-step": "bench.ddp_step",
     "multi-gpu-sort": "bench.multi_gpu_sort",
     "scale": "bench.scale",
+    "virtual-cuda": "bench.virtual_cuda",
 }
 FORMAT = 1  # of the JSON file
 

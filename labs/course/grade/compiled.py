@@ -24,25 +24,31 @@ def prepare(course, names):
     CourseError
         When there is no compiler: every answer would be marked wrong.
     """
-    needing = [name for name in names if needs_compiler(course.source_dir / f"{name}.ipynb")]
+    magics = {name: found for name in names if (found := cell_magics(course.source_dir / f"{name}.ipynb"))}
+    needing = list(magics)
     if not needing:
         return
+    from labs.kit.gpu import cplusplus
     from labs.kit.native import binding
     from labs.kit.native.failures import NativeError
 
     try:
-        binding.prepare()
+        if any("%%cpp" in found for found in magics.values()):
+            binding.prepare()
+        if any("%%cuda" in found for found in magics.values()):
+            cplusplus.prepare()
     except NativeError as error:
         raise CourseError(f"{', '.join(needing)} cannot be graded here, for want of C++.\n{error}") from None
 
 
-def needs_compiler(source):
-    """Whether a source notebook has a cell in C++ or CUDA."""
+def cell_magics(source):
+    """The magics of C++ and CUDA with which cells of a source notebook begin, as a set."""
     try:
         cells = json.loads(Path(source).read_text(encoding="utf-8"))["cells"]
     except (OSError, ValueError, KeyError):
-        return False  # told where the notebook is read in earnest
-    return any("".join(cell["source"]).lstrip().startswith(CPP_MAGICS) for cell in cells if cell["cell_type"] == "code")
+        return set()  # told where the notebook is read in earnest
+    texts = ["".join(cell["source"]).lstrip() for cell in cells if cell["cell_type"] == "code"]
+    return {magic for magic in CPP_MAGICS for text in texts if text.startswith(magic)}
 
 
 def support():

@@ -83,9 +83,11 @@ def sums_by_depth(
     total, done = np.zeros((a.shape[0], b.shape[1])), 0
     group = GROUP if sums == "truncated" else 1
     cut = truncated if sums == "truncated" else lambda values: rounded(values, sums)
+    last = 0
     for depth in depths:
-        if not done <= depth <= a.shape[1]:
-            raise ValueError(f"Depths ascend from 0 to {a.shape[1]}; got {depth} after {done}.")
+        if not last <= depth <= a.shape[1]:
+            raise ValueError(f"Depths ascend from 0 to {a.shape[1]}; got {depth} after {last}.")
+        last = depth
         for k in range(done, depth - group + 1, group):
             total = cut(total + left[:, k : k + group] @ right[k : k + group]).astype(np.float64)
             done = k + group

@@ -10,6 +10,7 @@ own cache to the sandbox in this way).
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import hashlib
@@ -21,6 +22,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +37,8 @@ addr2line (binutils 2.40) mixes up the names of files."""
 SUFFIX = {"shared": ".so", "program": "", "object": ".o"}
 TIMEOUT = 180.0
 """Seconds until a compilation is given up: templates can recurse for ever."""
+STALE = 3600.0
+"""Seconds after which a folder that is still being built in has been left by a process that was killed."""
 
 _MISSING = (
     "no C++ compiler was found (tried {tried}), so C++ and CUDA C++ cells do not run here; everything else does.\n"
@@ -194,6 +198,7 @@ def build_once(name: str, make) -> Path:
     cache = cache_folder()
     target = cache / name
     target.parent.mkdir(exist_ok=True)
+    _sweep(cache)
     folder = Path(tempfile.mkdtemp(prefix="building-", dir=cache))
     try:
         out = folder / f"out{target.suffix}"
@@ -206,6 +211,14 @@ def build_once(name: str, make) -> Path:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return target
+
+
+def _sweep(cache):
+    """Remove what processes that were killed have left half built."""
+    for folder in cache.glob("building-*"):
+        with contextlib.suppress(OSError):
+            if folder.stat().st_mtime < time.time() - STALE:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def find_built(name: str) -> Path | None:
@@ -226,6 +239,8 @@ def run_compiler(command: list[str], folder: Path) -> tuple[int, str]:
         command, cwd=folder, env=_english(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
     )  # fmt: skip
+    end = functools.partial(_end, process)  # the notebook may be closed meanwhile
+    atexit.register(end)
     try:
         log, _ = process.communicate(timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
@@ -237,6 +252,8 @@ def run_compiler(command: list[str], folder: Path) -> tuple[int, str]:
     except BaseException:  # an interrupt from the notebook
         _end(process)
         raise
+    finally:
+        atexit.unregister(end)
     return process.returncode, log
 
 

@@ -15,8 +15,8 @@ import struct
 import numpy as np
 
 _HEAD = struct.Struct("<QI")
-LONG = 1 << 16
-"""Longer bytes and texts travel like arrays."""
+LONG = 1 << 20
+"""B. Longer bytes and texts travel like arrays, and longer results in shared memory."""
 PLAIN = "None, bool, int, float, complex, str, bytes, lists, tuples, sets and dicts of these, and NumPy arrays"
 
 
@@ -91,7 +91,7 @@ class _Pickler(pickle.Pickler):
         kind = type(thing)
         if hasattr(kind, "__dlpack__"):  # NumPy's arrays, and those of others
             return ("array", self.place(thing, np.asarray(thing)))
-        if kind in (bytes, str) and len(thing) > LONG:
+        if self.place and kind in (bytes, str) and len(thing) > LONG:
             data = thing if kind is bytes else thing.encode("utf-8", "surrogatepass")
             return (kind.__name__, self.place(thing, np.frombuffer(data, np.uint8)))
         if isinstance(thing, np.generic):

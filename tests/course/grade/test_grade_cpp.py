@@ -1,4 +1,4 @@
-"""Answers in C++ inside the sandbox: built there, right ones told from wrong ones, crashes and endless loops survived."""
+"""Answers in C++ inside the sandbox: right ones told from wrong ones, crashes and endless loops survived."""
 
 import json
 import os

@@ -217,12 +217,11 @@ def test_threads_that_have_left_may_be_let_pass():
 
 def test_the_same_answer_with_ucontext(tmp_path):
     """The fibers of other processors, on this one."""
-    from labs.kit.gpu.cplusplus.building import INCLUDE, WORKER
+    from labs.kit.gpu.cplusplus.building import worker_text
     from labs.kit.native.toolchain import build
 
-    text = "#define FIBERS_BY_UCONTEXT 1\n" + (WORKER / "worker.cpp").read_text()
-    flags = ("-march=native", "-rdynamic", "-ldl")
-    program = build(text, name="cuda-worker-portable", flags=flags, headers=(WORKER, INCLUDE), kind="program")
+    text, flags = "#define FIBERS_BY_UCONTEXT 1\n" + worker_text(), ("-march=native", "-rdynamic", "-ldl")
+    program = build(text, name="cuda-worker-portable", flags=flags, kind="program")
     from unittest import mock
 
     from labs.kit.gpu.cplusplus import child, on_cpu

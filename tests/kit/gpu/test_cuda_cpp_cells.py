@@ -103,9 +103,7 @@ def test_errors_of_learners(text, line, match):
 
 
 def test_macros_of_the_learner_do_not_reach_the_header():
-    text = (
-        "#define T 16\n#define N 3\n#define mask 1\n#define value 2\n#define lane 7\n#include <mma.h>\n"
-    )
+    text = "#define T 16\n#define N 3\n#define mask 1\n#define value 2\n#define lane 7\n#include <mma.h>\n"
     out = np.zeros(1, "f")
     compile_cuda(text + "__global__ void k(float* out) { out[0] = T * N + lane; }")[1, 1](out)
     assert out[0] == 55
@@ -147,6 +145,16 @@ def test_without_a_compiler_a_cell_says_what_to_install(notebook, monkeypatch, c
     assert notebook.user_ns["add"].unsolved is False
 
 
+def test_clang_is_refused_in_words(monkeypatch):
+
+    from labs.kit.gpu.cplusplus import building
+    from labs.kit.native.toolchain import Compiler
+
+    monkeypatch.setattr(building, "compiler", lambda: Compiler(Path("/opt/g++"), "Apple clang version 17.0.0"))
+    with pytest.raises(NoCompiler, match=r"needs g\+\+ of GCC, and /opt/g\+\+ is Clang"):
+        compile_cuda(SOURCE["ADD"])
+
+
 def test_a_gpu_that_was_asked_for_and_is_not_there(monkeypatch):
     from labs.kit.gpu.cplusplus import on_gpu
 
@@ -154,6 +162,41 @@ def test_a_gpu_that_was_asked_for_and_is_not_there(monkeypatch):
     monkeypatch.setenv("LABS_GPU", "real")
     with pytest.raises(RuntimeError, match="no CUDA device answers"):
         compile_cuda(SOURCE["ADD"])
+
+
+def test_a_gpu_without_cupy(monkeypatch):
+    from labs.kit.gpu.cplusplus import on_gpu
+
+    monkeypatch.setattr(on_gpu, "_devices", lambda: 1)
+    monkeypatch.setattr(on_gpu.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setenv("LABS_GPU", "real")
+    with pytest.raises(RuntimeError, match="pip install cupy-cuda13x"):
+        compile_cuda(SOURCE["ADD"])
+    monkeypatch.delenv("LABS_GPU")
+    with pytest.warns(UserWarning, match="pip install cupy-cuda13x.*runs on the CPU"):
+        assert compile_cuda(SOURCE["ADD"]).where == "cpu"
+
+
+def test_the_header_and_the_worker_are_free_of_warnings(tmp_path):
+    """Every template of the header is used once; g++ has nothing to say with -Wall and -Wextra."""
+    from labs.kit.gpu.cplusplus.building import COMMON, FAST, INCLUDE, worker_text
+    from labs.kit.native.toolchain import compiler, run_compiler
+
+    own = [flag for flag in (*COMMON, *FAST) if flag not in ("-w", "-nodefaultlibs", "-lgcc")]
+    kernels = "".join(
+        f"namespace n{i} {{ {text.partition('using namespace nvcuda;')[2]} }}\n"
+        for i, (text, _) in enumerate(SOURCE["SOURCES"].values())
+        if "nvcuda" in text
+    )
+    text = f'#include "cuda_on_cpu.h"\n#include <mma.h>\nusing namespace nvcuda;\n{kernels}'
+    for name, program, flags in (
+        ("cell.cpp", text, ["-Wno-unused-function", "-Wno-unused-parameter", *own]),
+        ("worker.cpp", worker_text(), []),
+    ):
+        (tmp_path / name).write_text(program)
+        command = [str(compiler().path), "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", *flags]
+        status, said = run_compiler([*command, f"-I{INCLUDE}", name], tmp_path)
+        assert (status, said) == (0, "")
 
 
 # ---- scanning ------------------------------------------------------------------------------------------------------

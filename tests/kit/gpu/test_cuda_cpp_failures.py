@@ -295,6 +295,17 @@ __global__ void k(float* a) { for (int f = 3; f < 64; f++) (void)!write(f, "DONE
     fails(Crashed, text, "ended its process", timeout=1.0)
 
 
+def test_a_forged_report_is_not_believed():
+    """A report of a failure with nonsense in it is no reason for an error of ours."""
+    text = """#include <unistd.h>
+__global__ void k(float* a) {
+ const char said[] = "ERR oob\\nnear x y\\nblock 1\\n";
+ for (int f = 3; f < 64; f++) (void)!write(f, said, sizeof said - 1);
+ _exit(3);
+}"""
+    fails(Crashed, text, "exit code 3")
+
+
 # ---- the launch ----------------------------------------------------------------------------------------------------
 def test_arguments_that_do_not_fit():
     x, text = np.zeros(4, "f"), "__global__ void k(float* x, const float* y, int n) {}"

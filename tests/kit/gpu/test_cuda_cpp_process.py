@@ -154,4 +154,4 @@ def test_two_processes_build_the_same_at_once(tmp_path):
     for process in both:
         out, err = process.communicate(timeout=120)
         assert (process.returncode, float(out), err) == (0, 499500.0, "")
-    assert len(list(tmp_path.glob("cuda-*"))) == 2 and not list(tmp_path.glob("building-*"))
+    assert len(list(tmp_path.rglob("cuda-*"))) == 2 and not list(tmp_path.rglob("building-*"))

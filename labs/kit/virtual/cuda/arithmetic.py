@@ -102,6 +102,8 @@ def _python(op, a: int, b: int):
 def power(a, exponent: int):
     """``a ** exponent`` for a literal exponent: keeps a float's type, by squaring, as Numba compiles it."""
     a = a if type(a) is int else widen(a)
+    if type(a) is not int and a.dtype == _FLOAT16:
+        a = a.astype(_FLOAT32)
     if exponent < 0:
         base = typed(a) if typed(a).dtype.kind == "f" else np.float64(1) * a
         return base.dtype.type(1) / power(base, -exponent)
@@ -185,12 +187,7 @@ def _keeps_integers(function):
 
 def _extreme(function):
     def call(a, b, *more):
-        a, b = typed(a), typed(b)
-        if a.dtype != b.dtype:
-            a, b = widen(a), widen(b)
-            if {a.dtype.kind, b.dtype.kind} == {"i", "u"}:
-                a, b = a.astype(np.int64), b.astype(np.int64)
-        result = function(a, b)
+        result = function(typed(a), typed(b))  # NumPy's common type is Numba's
         return call(result, *more) if more else result
 
     return call

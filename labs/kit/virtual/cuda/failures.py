@@ -31,14 +31,14 @@ class KernelFailure(RuntimeError):
         self.place, self.facts = place, facts
 
     def as_data(self) -> dict:
-        """The failure as a plain dictionary: "kind", "text", "exception", "message", "lines", and the facts."""
+        """The failure as a plain dictionary: "kind", "text", "exception", "message", "places", and the facts."""
         text = "\n".join([str(self), *getattr(self, "__notes__", ())])
         data = {
             "kind": self.kind,
             "text": text,
             "exception": type(self).__name__,
             "message": str(self).partition("\n")[0],
-            "lines": [str(self.place)] if self.place else [],
+            "places": [str(self.place)] if self.place else [],
         }
         return data | {name: _plain(value) for name, value in self.facts.items()}
 
@@ -132,7 +132,8 @@ class KernelError(KernelFailure):
     def as_data(self) -> dict:
         data = super().as_data()
         message = str(self).partition("\n")[0]
-        return data | {"exception": self.exception, "message": message.removeprefix(f"{self.exception}: ")}
+        message = message.removeprefix(f"{self.exception}: ")
+        return data | {"exception": self.exception, "message": message, "lines": data["places"]}
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]

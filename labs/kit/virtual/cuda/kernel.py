@@ -187,7 +187,7 @@ def _finish(run: LaunchRun, device: Device, stream, arguments, mapped, failed=Fa
     on_host = {a.memory.name for a in arguments if isinstance(a, arrays.DeviceNDArray) and a.memory.on_host}
     host_bytes = sum(line.bytes for line in lines if line.space == "global" and line.array in on_host)
     moved = sum(line.bytes for line in lines if line.space == "global")
-    flops = {dtype.name: count for dtype, count in run.flops.items()}
+    flops = {dtype.name: count for dtype, count in run.flops.items() if count}
     wavefronts = sum(line.wavefronts for line in lines)
     if not run.observed:
         moved = sum(a.nbytes for a in arguments if isinstance(a, arrays.DeviceNDArray))

@@ -45,6 +45,7 @@ class LaunchRun:
         self.turns, self.stops = 0, machine.stops
         self._started = time.monotonic()
         self.patterns: dict[bytes, dict] = {}  # traffic of access patterns that hold no race
+        self.unified: dict[tuple, np.dtype] = {}  # types of conditional expressions
         self._bound: dict[object, tuple] = {}
         self._groups: list[tuple] = []
 
@@ -56,6 +57,8 @@ class LaunchRun:
         except (KernelFailure, NotImplementedError) as error:
             if isinstance(error, WrongType) and error.place is None:
                 self._locate(error)
+            if isinstance(error, KernelFailure):
+                error.facts.setdefault("kernel", self.kernel.__name__)
             raise
         except KeyboardInterrupt as error:
             place = self._place(error)
@@ -65,14 +68,14 @@ class LaunchRun:
             raise
         except Exception as error:
             place = self._place(error)
-            raise KernelError(type(error).__name__, _message(error), place) from error
+            raise KernelError(type(error).__name__, _message(error), place, kernel=self.kernel.__name__) from error
         finally:
             self.machine.lanes = None
 
     # ---- what the lanes ask for
 
     def bound(self, dispatcher) -> tuple:
-        """The rewritten function of a kernel or device function; the line of each of its sites, and that line's number."""
+        """The rewritten function of a kernel or device function, and line and line number of each of its sites."""
         if dispatcher not in self._bound:
             translated = dispatcher.translated()
             function, lines = translated.bind(), translated.lines

@@ -258,13 +258,3 @@ class Masks:
         """``first and second``, both evaluated already."""
         first, second = truth(first), truth(second)
         return operator.and_(first, second)
-
-    def select(self, test, yes, no):
-        """``yes if test else no``: each evaluated by its lanes."""
-        test = truth(test)
-        if type(test) is bool:
-            return yes() if test else no()
-        a, b = self._narrowed(test, yes), self._narrowed(~test, no)
-        if a is None or b is None:
-            return b if a is None else a
-        return self.merge(test, a, b)

@@ -158,6 +158,13 @@ def _live():
     return ast.Attribute(_name("_R"), "live", ast.Load())
 
 
+def _locate(new, node):
+    """Give a new node the line of an old one: its first line only, since tracebacks name the last one of a call."""
+    new.lineno = new.end_lineno = node.lineno
+    new.col_offset, new.end_col_offset = node.col_offset, node.col_offset + 1
+    return new
+
+
 def _jumps(node):
     return any(isinstance(inner, (ast.Return, ast.Break, ast.Continue)) for inner in ast.walk(node))
 
@@ -183,6 +190,12 @@ class Rewriter(ast.NodeTransformer):
         kind = type(node).__name__
         known = ALTERNATIVES.get(kind, (f"Python's {kind}", "assignments, if, for over range(), while and calls"))
         refuse(self.code, getattr(node, "lineno", self.code.co_firstlineno), what or known[0], instead or known[1])
+
+    def visit(self, node):
+        out = super().visit(node)
+        if isinstance(out, ast.expr) and not hasattr(out, "lineno"):
+            _locate(out, node)
+        return out
 
     def generic_visit(self, node):
         if isinstance(node, _PLAIN):
@@ -237,7 +250,8 @@ class Rewriter(ast.NodeTransformer):
         return out
 
     def visit_IfExp(self, node):
-        return _call("select", self.visit(node.test), _later(self.visit(node.body)), _later(self.visit(node.orelse)))
+        yes, no = _later(self.visit(node.body)), _later(self.visit(node.orelse))
+        return _call("select", self.visit(node.test), yes, no, self.site(node))
 
     def visit_Subscript(self, node):
         return _call("load", self.visit(node.value), self.visit(node.slice), self.site(node))
@@ -265,12 +279,12 @@ class Rewriter(ast.NodeTransformer):
         for position, statement in enumerate(statements):
             got = self.visit(statement)
             got = got if isinstance(got, list) else [got]
-            out += [new if hasattr(new, "lineno") else ast.copy_location(new, statement) for new in got]
+            out += [new if hasattr(new, "lineno") else _locate(new, statement) for new in got]
             if isinstance(statement, (ast.Return, ast.Break, ast.Continue, ast.Raise)):
                 break
             if _jumps(statement) and position + 1 < len(statements):
                 rest = ast.If(_live(), self.block(statements[position + 1 :]), [])
-                out.append(ast.copy_location(rest, statements[position + 1]))
+                out.append(_locate(rest, statements[position + 1]))
                 break
         return out or [ast.Pass()]
 
