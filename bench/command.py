@@ -17,6 +17,7 @@ FIGURES = {
     "start-up": "bench.start_up",
     "ring-on-gloo": "bench.ring_on_gloo",
     "ddp-step": "bench.ddp_step",
+    "multi-gpu-sort": "bench.multi_gpu_sort",
     "scale": "bench.scale",
     "virtual-cuda": "bench.virtual_cuda",
     "cuda-cpp": "bench.cuda_cpp",
