@@ -20,7 +20,7 @@ $(VENV)/core: pyproject.toml requirements.txt
 	touch $@
 
 $(VENV)/dev: $(VENV)/core
-	$(BIN)/pip install --quiet --disable-pip-version-check -c requirements.txt -e '.[book,dev,inspect,cpp,readers]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -c requirements.txt -e '.[book,dev,inspect,readers]'
 	touch $@
 
 system: ## system packages that the tests need (Debian and Ubuntu; elsewhere it says what is missing)

@@ -17,7 +17,10 @@ FIGURES = {
     "start-up": "bench.start_up",
     "ring-on-gloo": "bench.ring_on_gloo",
     "ddp-step": "bench.ddp_step",
+    "multi-gpu-sort": "bench.multi_gpu_sort",
     "scale": "bench.scale",
+    "virtual-cuda": "bench.virtual_cuda",
+    "cuda-cpp": "bench.cuda_cpp",
     "readers": "bench.readers",
 }
 FORMAT = 1  # of the JSON file

@@ -1,4 +1,4 @@
-"""From the failure of a run on virtual ranks to a question for the learner: `completed`."""
+"""From the failure of a run on virtual ranks, or of kernels, to a question for the learner: `completed`."""
 
 from labs.kit.exercise.case import Wrong
 from labs.kit.exercise.explain import clip, unsolved
@@ -7,7 +7,7 @@ _MOST_LINES, _MOST_TEXT = 40, 4000
 
 
 def completed(output, deadlock=None, mismatch=None, **questions):
-    """Pass on the output of `labs.kit.ranks.outcome`, or raise the `Wrong` that its failure deserves.
+    """Pass on the output of an `outcome` (of labs.kit.ranks or labs.kit.gpu), or raise the `Wrong` it deserves.
 
     The first line of most `verify` functions.
 
@@ -16,7 +16,8 @@ def completed(output, deadlock=None, mismatch=None, **questions):
     output : dict
         What ``outcome`` gave in the learner's process: untrusted, so nothing in it is taken for granted.
     deadlock, mismatch, **questions : str or (hint, question, *then), optional
-        For one kind of failure ("deadlock", "mismatch", "unreceived", "error", "timeout", "died", "misuse"), what to
+        For one kind of failure ("deadlock", "mismatch", "unreceived", "error", "timeout", "died", "misuse"; of
+        kernels "race", "uninitialised", "out_of_bounds", "divergent_barrier", "time_limit", ...), what to
         ask instead of the general question. A tuple also names the misconception and gives the further hints.
 
     Returns
@@ -46,6 +47,8 @@ def completed(output, deadlock=None, mismatch=None, **questions):
 
 def _question(kind, failure):
     """The general question for a kind of failure, and further hints."""
+    if kind in _OF_KERNELS:
+        return _OF_KERNELS[kind]
     make = {
         "deadlock": _deadlock,
         "mismatch": _mismatch,
@@ -56,6 +59,51 @@ def _question(kind, failure):
         "misuse": _misuse,
     }.get(kind, _error)
     return make(failure)
+
+
+_OF_KERNELS = {
+    "race": (
+        "Two threads touch the same element, one of them writes, and nothing says who comes first. What should?",
+        "Name the two accesses. Must every thread of the block have done the first before anyone does the second?",
+    ),
+    "uninitialised": (
+        "A thread reads an element that nobody has written. Which thread should have written it, and when?",
+        "Work out by hand which elements are written before that line, for the first and the last thread.",
+    ),
+    "unsynchronised": (
+        "The host looks at a result that the device is still working on. What should it wait for first?",
+        "A launch, and a copy in a stream, only queue work. Which call waits for it?",
+    ),
+    "out_of_bounds": (
+        "A thread reaches beyond the end of an array. Which threads have nothing to do on this line?",
+        "Work out the index of the last thread of the last block by hand, and compare it with the length.",
+    ),
+    "misaligned": (
+        "A wide element starts at an address that is no multiple of its size. Where does the array begin?",
+        "Count the bytes from the start of the allocation to the first element that is read.",
+    ),
+    "divergent_barrier": (
+        "Some threads wait at a barrier that others never reach. Which `if` or `return` keeps them away?",
+        "Every thread of the block must come to the same barrier. What else could the `if` enclose?",
+    ),
+    "division_by_zero": (
+        "A thread divides a whole number by zero, which a GPU does not report. Which thread, and why?",
+        "Write down the divisor for threads 0 and 1.",
+    ),
+    "time_limit": (
+        "Your kernel did not come to an end in time. Which loop never ends, or does far too much?",
+        "Follow the variable in the loop's condition for one thread: does it change in every turn?",
+    ),
+    "launch": (
+        "This launch is impossible as it stands. What does the explanation below ask for?",
+        "Write down grid, block and arguments for the smallest case.",
+    ),
+    "type": (
+        "A value has a type that this operation does not take. What is it on this line?",
+        "Name the type of every value in that line: an index is a whole number, an operand a single number.",
+    ),
+    "unsupported": ("A kernel cannot say this. What does the explanation below offer instead?",),
+}
 
 
 def _deadlock(failure):
@@ -82,7 +130,8 @@ def _mismatch(failure):
 
 def _error(failure):
     rank, kind, message = failure.get("rank"), _exception(failure), _text(failure, "message").partition("\n")[0]
-    who = f"Rank {rank}" if type(rank) is int else "A rank"
+    who = f"Rank {rank}" if type(rank) is int else "Your kernel" if "kernel" in failure else "A rank"
+    here = "" if "kernel" in failure else " on this rank"
     what = clip(f"{kind}: {message}" if message else kind, 300)
     if not failure.get("lines"):  # it failed before a line of the answer ran: a parameter too few, say
         return (
@@ -91,8 +140,8 @@ def _error(failure):
             "Compare the first line of your function, `def ...`, with the one that you were given.",
         )
     return (
-        f"{who} stopped with {_sentence(what)} What did that line get on this rank that it did not expect?",
-        "Work out the values of the variables in that line by hand, for this rank.",
+        f"{who} stopped with {_sentence(what)} What did that line get{here} that it did not expect?",
+        f"Work out the values of the variables in that line by hand, for {'this rank' if here else 'one thread'}.",
     )
 
 

@@ -3,7 +3,8 @@
     from labs.kit.gpu import cuda, profile
 
 ``cuda`` is ``numba.cuda`` where a CUDA device is present, else the virtual device that mirrors it; the environment
-variable LABS_GPU (virtual or real) decides otherwise. It is looked up at first use, so this import costs next to nothing.
+variable LABS_GPU (virtual or real) decides otherwise. It is looked up at first use, so this import costs next to
+nothing.
 
 ``with profile() as p:`` watches launches: see `labs.kit.gpu.profiling.profile`, and for the fields of what it returns
 `labs.kit.virtual.cuda.findings`. `outcome` runs a program with kernels for an exercise and returns plain data.
@@ -23,7 +24,7 @@ _HOMES = {
     "Limits": "labs.kit.virtual.cuda",
     "machine_code": "labs.kit.gpu.inspect",
     "targets": "labs.kit.gpu.inspect",
-    "CudaSource": "labs.kit.gpu.cplusplus",
+    "compile_cuda": "labs.kit.gpu.cplusplus",
 }
 _FAILURES = (
     "DivergentBarrier",
@@ -42,7 +43,7 @@ _FAILURES = (
 )
 _HOMES |= dict.fromkeys(_FAILURES, "labs.kit.virtual.cuda.failures")
 
-__all__ = ["cuda", *sorted(_HOMES)]  # noqa: F822: looked up by __getattr__
+__all__ = ["cuda", *sorted(_HOMES)]
 
 
 def __getattr__(name):

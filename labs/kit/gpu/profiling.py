@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from labs.kit.gpu.choice import chosen, is_virtual
 
 _REAL = (
-    "This is a real GPU: it tells times and launch configurations. Sectors, bank conflicts and races are seen on the virtual"
+    "This is a real GPU: it tells times and launch configurations. Sectors, bank conflicts and races are seen on the"
+    " virtual"
     " device (set LABS_GPU=virtual before the first import)."
 )
 

@@ -46,7 +46,7 @@ def outcome(
         ``result`` (what the program returned; device arrays as NumPy arrays), ``args`` (the arrays handed over, as they
         are afterwards), ``virtual`` (bool), ``launches`` (list of `Launch` as dicts), ``copies``, ``findings`` and
         ``seconds`` (of virtual time from start to end; None on a real device). After a failure only ``failure``: a dict
-        with at least ``kind``, ``text``, ``exception``, ``message`` and ``lines``, as `labs.kit.exercise.completed`
+        with at least ``kind``, ``text``, ``exception``, ``message`` and ``places``, as `labs.kit.exercise.completed`
         takes it, and ``virtual``. Kinds: "race", "uninitialised", "unsynchronised", "out_of_bounds", "misaligned",
         "divergent_barrier", "division_by_zero", "time_limit", "type", "launch", "unsupported", "error".
 
@@ -98,16 +98,13 @@ def _summary(seen, result, args, seconds) -> dict:
 
 def _hazard(finding) -> dict:
     """A finding in the form of a failure."""
-    data = _listed(asdict(finding))
-    kind = "race" if finding.kind.startswith("race") else finding.kind
-    name = {"race": "Race", "uninitialised": "Uninitialised"}.get(kind, "KernelHazard")
-    return data | {
-        "kind": kind,
-        "between_blocks": finding.kind == "race_between_blocks",
-        "exception": name,
-        "message": finding.text.partition("\n")[0],
-        "lines": [one.place for one in (finding.first, finding.second) if one is not None],
-    }
+    from labs.kit.virtual.cuda.failures import Race, Uninitialised, Unsynchronised
+
+    race = finding.kind.startswith("race")
+    form = Race if race else Uninitialised if finding.kind == Uninitialised.kind else Unsynchronised
+    places = [one.place for one in (finding.first, finding.second) if one is not None]
+    data = _listed(asdict(finding)) | form(finding.text).as_data()
+    return data | {"places": places or [finding.place], "between_blocks": finding.kind == "race_between_blocks"}
 
 
 def plain(value: Any) -> Any:

@@ -147,13 +147,17 @@ def _nanobind_version():
 
 
 def _precompile(folder, out):
-    """A folder with cell.hpp and its compiled form, which g++ takes for the text when the flags agree."""
+    """A folder with cell.hpp and its compiled form, which g++ takes for the text when the flags agree.
+
+    Clang's form names the folder in which it was made, so it cannot be moved into place: there the text must do.
+    """
     out.mkdir()
     header = out / "cell.hpp"
     shutil.copyfile(HERE / "cell.hpp", header)
-    suffix = ".pch" if compiler().is_clang else ".gch"
+    if compiler().is_clang:
+        return
     command = [str(compiler().path), *FLAGS, *_module_flags(), "-x", "c++-header", str(header)]
-    code, log = run_compiler([*command, "-o", f"{header}{suffix}"], folder)
+    code, log = run_compiler([*command, "-o", f"{header}.gch"], folder)
     if code:
         raise CompileError("the course's own headers do not compile here:\n" + log[-1500:], log=log)
 

@@ -75,7 +75,7 @@ template <class M, int O, class S> struct writes<Eigen::Ref<M, O, S>> : std::boo
 
 // An array that is written to must be the caller's own, so nothing may be converted for it behind the scenes.
 template <class P> auto argument(const char* name) {
-    if constexpr (writes<std::remove_cvref_t<P>>::value)
+    if constexpr (writes<std::decay_t<P>>::value)
         return nb::arg(name).noconvert();
     else
         return nb::arg(name);
@@ -85,7 +85,7 @@ template <class R, class... P, std::size_t... I>
 void define(nb::module_& m, const char* name, R (*f)(P...), const char* const* names, std::index_sequence<I...>) {
     m.def(name, f, argument<P>(names ? names[I] : nullptr)...);
     std::string written;
-    ((written += writes<std::remove_cvref_t<P>>::value ? '1' : '0'), ...);
+    ((written += writes<std::decay_t<P>>::value ? '1' : '0'), ...);
     m.attr((std::string("__writes_") + name).c_str()) = nb::str(written.c_str());
 }
 

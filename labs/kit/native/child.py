@@ -23,9 +23,6 @@ from labs.kit.native import wire
 from labs.kit.native.binding import MODULE
 from labs.kit.native.memory import Placement, anonymous_file, order_of, pages, write_all
 
-INLINE = 1 << 20
-"""A result of fewer bytes travels in the message itself."""
-
 MEMORY = 4 << 30
 """Most memory that C++ may take (B); half of the machine's where that is less."""
 
@@ -74,7 +71,10 @@ class Worker:
         if os.getcwd() != header["folder"]:
             os.chdir(header["folder"])
         if header["locale"]:
-            locale.setlocale(locale.LC_ALL, header["locale"])
+            try:
+                locale.setlocale(locale.LC_ALL, header["locale"])
+            except locale.Error:
+                raise ValueError(f"the locale {header['locale']} is not installed on this machine") from None
         copies = []
         try:
             args, kwargs = wire.unpack(inner, lambda place: self._argument(Placement(*place), fds, copies))
@@ -87,7 +87,7 @@ class Worker:
         for shown, copy in copies:
             if shown.flags.writeable:
                 shown[...] = copy
-        data = wire.pack(result, lambda array: _result(np.asarray(array), made))
+        data = wire.pack(result, lambda _, array: _result(array, made))
         del args, kwargs, result, function
         copies.clear()
         return wire.pack(("done", data, seconds, self._finish()), None)
@@ -124,7 +124,7 @@ def _result(array, made):
     if array.dtype.hasobject:
         raise TypeError("an array of Python objects cannot come from C++")
     order = order_of(array) or "C"
-    if array.nbytes < INLINE:
+    if array.nbytes <= wire.LONG:
         return ("bytes", array.tobytes(order), array.dtype.str, array.shape, order)
     fd = anonymous_file(pages(array.nbytes))
     made.append(fd)

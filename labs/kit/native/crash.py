@@ -64,7 +64,7 @@ def explain(ended: Ended, function: str, source: Source, module: Path, arguments
     subject = f"{function}()" if function else "a global variable's constructor"
     if ended.seconds is not None:
         text = f"{subject} did not return within {ended.seconds:g} s and was stopped"
-        advice = "Does a loop never end? If it only needs longer: %%cpp --timeout 60 ..."
+        advice = "If it only needs longer: %%cpp --timeout 60 ..."
         return _failure(TooSlow, "timeout", text, line, source, function, advice)
     if ended.sanitizer:
         kind, text, found = _from_sanitizer(ended.sanitizer, source.label)
@@ -91,7 +91,7 @@ def _failure(cls, kind, text, line, source, function, advice):
     at = f", at line {line} of your {source.label}" if line else ""
     shown = f"\n    {lines[line - 1].strip()}" if line and line <= len(lines) else ""
     more = f"\n{advice}" if advice else ""
-    return cls(f"{text}{at}.{shown}\n{UNHARMED}{more}", kind=kind, function=function, line=line)
+    return cls(f"{text}{at}{shown}\n{UNHARMED}{more}", kind=kind, function=function, line=line)
 
 
 def _facts(report):

@@ -45,6 +45,7 @@ def explain(log: str, *, label: str, source: str) -> CompileError:
     -------
     CompileError
     """
+    log = re.sub(r"(?m)^\./", "", log)  # clang's way to name the file beside
     errors = [message for message in _messages(log, label) if message.kind == "error"]
     errors = [m for m in errors if m.file == label] + [m for m in errors if m.file != label and m.reached_from]
     places = dict.fromkeys((m.line if m.file == label else m.reached_from, m.text) for m in errors)

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from labs.kit.native import wire
+from labs.kit.native.arguments import Bench
 from labs.kit.native.binding import Cell, demangle
-from labs.kit.native.crash import Argument, explain
+from labs.kit.native.crash import explain
 from labs.kit.native.failures import CompileError
-from labs.kit.native.memory import Segment, end_at_page, order_of, pages, segment_of, write_all
+from labs.kit.native.memory import Segment, pages
 from labs.kit.native.process import Children, Ended
 from labs.kit.native.source import Source
 
@@ -211,70 +212,6 @@ class Workshop:
             return result, figures
 
 
-class Bench:
-    """The arguments of one call, laid out for the child."""
-
-    def __init__(self, workshop, args, kwargs, signature, written):
-        self.fds, self.described, self.copied_in, self.backs = [], [], 0, []
-        self._layout, self._used = {}, 0
-        names = parameter_names(signature)
-        self._names = {id(value): names[i] for i, value in enumerate(args) if i < len(names)}
-        self._names.update((id(value), key) for key, value in kwargs.items())
-        self._written = {id(value) for i, value in enumerate(args) if i >= len(written) or written[i] == "1"} | {
-            id(value) for key, value in kwargs.items() if key not in names or written[names.index(key)] == "1"
-        }
-        # Two passes: the first counts what must be copied, so that the scratch segment is large enough.
-        wire.pack((args, kwargs), self._measure)
-        if self._used and (workshop.scratch is None or len(workshop.scratch) < self._used):
-            workshop.scratch = Segment.of(max(self._used, 2 * len(workshop.scratch) if workshop.scratch else 0))
-        self._scratch, self._at = workshop.scratch, 0
-        self.request = wire.pack((args, kwargs), self._place)
-
-    def _measure(self, thing):
-        array = _array(thing)
-        if id(thing) not in self._layout:
-            self._layout[id(thing)] = None
-            if not _in_segment(array):
-                self._used += pages(array.nbytes)
-        return ("measured",)
-
-    def _place(self, thing):
-        if self._layout[id(thing)] is None:
-            self._layout[id(thing)] = self._put(thing, _array(thing))
-        return self._layout[id(thing)]
-
-    def _put(self, thing, array):
-        self.described.append(Argument(self._names.get(id(thing), "an array"), array.itemsize or 1, array.size))
-        order = order_of(array) or "C"
-        if segment := _in_segment(array):
-            offset = array.ctypes.data - segment.address
-        else:
-            segment, offset = self._scratch, self._at + end_at_page(array.nbytes)
-            self._at += pages(array.nbytes)
-            there = segment.array(array.dtype, array.shape, order, offset)
-            if order_of(array):
-                write_all(segment.fd, array, offset)
-            else:
-                there[...] = array
-            self.copied_in += array.nbytes
-            if array.flags.writeable and id(thing) in self._written:
-                self.backs.append((array, there))
-        if segment.fd not in self.fds:
-            self.fds.append(segment.fd)
-        segment_index = self.fds.index(segment.fd)
-        return (segment_index, offset, array.dtype.str, array.shape, order, array.flags.writeable)
-
-    def copy_back(self):
-        """Bring what C++ wrote into the caller's arrays; returns the bytes."""
-        for array, there in self.backs:
-            array[...] = there
-        return sum(array.nbytes for array, _ in self.backs)
-
-    def close(self):
-        """Forget the segment."""
-        self._scratch = None
-
-
 @functools.lru_cache(maxsize=1)
 def _workshop() -> Workshop:
     return Workshop()
@@ -288,17 +225,6 @@ def close() -> None:
 def load(cell: Cell) -> None:
     """Load a cell, so that what is wrong with it is said at once. See `Workshop.load`."""
     _workshop().load(cell)
-
-
-def _array(thing):
-    array = np.asarray(thing)
-    if array.dtype.hasobject:
-        raise TypeError("an array of Python objects cannot go to C++; give it a numeric dtype")
-    return array
-
-
-def _in_segment(array):
-    return segment_of(array) if order_of(array) and array.nbytes else None
 
 
 def _result(place, fds):
@@ -340,12 +266,6 @@ def _described(value):
         return f"an array of {value.dtype}, shape {value.shape}{more}"
     text = repr(value)
     return f"{text if len(text) < 40 else text[:37] + '...'} ({type(value).__name__})"
-
-
-def parameter_names(signature: str) -> tuple[str, ...]:
-    """The names of the parameters in a signature of nanobind's."""
-    inside = signature[signature.index("(") + 1 : signature.rindex(") ->")] if ") ->" in signature else ""
-    return tuple(re.findall(r"(?:^|, )(\w+): ", re.sub(r"\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]", "", inside)))
 
 
 def _readable(signature):

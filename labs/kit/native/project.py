@@ -93,17 +93,17 @@ def found_parts(folder: Path) -> dict[str, str]:
 
 def build(source: Path, *, options: Mapping[str, str]) -> Path:
     """Build and install the CMake project in `source` into the cache; returns the folder."""
-    cmake, cxx = _cmake(), compiler()
+    program, cxx = cmake(), compiler()
     arguments = _arguments(cxx, options)
     here = sorted(name for name, found in parts.present().items() if found)
     rules = HERE / "cmake"
-    key = digest(cxx.version, _version(cmake), sys.version, arguments, here, contents(source), contents(rules))
+    key = digest(cxx.version, _version(program), sys.version, arguments, here, contents(source), contents(rules))
 
     def make(folder: Path, out: Path) -> None:
         steps = [
-            [cmake, "-S", str(source), "-B", "build", *arguments],
-            [cmake, "--build", "build", "--config", "Release", "--parallel", str(os.cpu_count() or 1)],
-            [cmake, "--install", "build", "--config", "Release", "--prefix", str(out)],
+            [program, "-S", str(source), "-B", "build", *arguments],
+            [program, "--build", "build", "--config", "Release", "--parallel", str(os.cpu_count() or 1)],
+            [program, "--install", "build", "--config", "Release", "--prefix", str(out)],
         ]
         for step in steps:
             code, log = run_compiler(step, folder)
@@ -121,11 +121,18 @@ def _native_folder(name):
     raise NativeError(f"{name} has no folder {FOLDER!r} with a CMakeLists.txt")
 
 
-def _cmake():
+def cmake() -> str:
+    """The program CMake.
+
+    Raises
+    ------
+    NoCMake
+        Also when there is neither make nor ninja, with what to install.
+    """
     beside = Path(sys.executable).parent / "cmake"  # from PyPI, also when the environment is not activated
     found = str(beside) if beside.exists() else shutil.which("cmake")
     if not found:
-        raise NoCMake("CMake, which builds this lesson's extension, is not installed: pip install -e '.[cpp]'")
+        raise NoCMake("CMake, which builds the extension of a lesson in C++, is not installed: pip install -e '.[cpp]'")
     if not (shutil.which("ninja") or shutil.which("make")):
         raise NoCMake("CMake needs make or ninja to build with: apt install make (macOS: xcode-select --install)")
     return found

@@ -10,9 +10,9 @@ own cache to the sandbox in this way).
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
-import hashlib
 import os
 import platform
 import shlex
@@ -20,13 +20,26 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from labs.kit.native.cache import build_once, cache_folder, contents, digest, find_built
 from labs.kit.native.diagnostics import explain
 from labs.kit.native.failures import CompileError, NoCompiler
+
+__all__ = [
+    "CompileError",
+    "Compiler",
+    "NoCompiler",
+    "build",
+    "build_once",
+    "cache_folder",
+    "compiler",
+    "contents",
+    "digest",
+    "find_built",
+    "run_compiler",
+]
 
 FLAGS = ("-std=c++20", "-O2", "-g1", "-gdwarf-4", "-fno-omit-frame-pointer")
 """Always given, before the caller's flags. ``-g1`` keeps line numbers and nothing else; in version 5 of their format
@@ -95,18 +108,6 @@ def _version(path: str, _changed: int) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.partition("\n")[0].strip() if done.returncode == 0 else ""
-
-
-def cache_folder() -> Path:
-    """Where built files lie; made if it is absent. ``LABS_CACHE`` overrides the user's cache folder."""
-    if chosen := os.environ.get("LABS_CACHE"):
-        folder = Path(chosen).absolute()
-    else:
-        from platformdirs import user_cache_dir
-
-        folder = Path(user_cache_dir("warp-to-cluster")) / "native"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def build(
@@ -183,37 +184,6 @@ def build(
     return build_once(f"{name}-{key}{SUFFIX[kind]}", make)
 
 
-def build_once(name: str, make) -> Path:
-    """The file or folder `name` of the cache, made by ``make(folder, out)`` if it is absent.
-
-    `make` works in an empty `folder` of its own and writes the file (or folder) `out`; several processes may do so
-    at once.
-    """
-    if there := find_built(name):
-        return there
-    cache = cache_folder()
-    target = cache / name
-    target.parent.mkdir(exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="building-", dir=cache))
-    try:
-        out = folder / f"out{target.suffix}"
-        make(folder, out)
-        try:
-            os.replace(out, target)
-        except OSError:
-            if not target.is_dir():  # another process has put the same folder there
-                raise
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    return target
-
-
-def find_built(name: str) -> Path | None:
-    """The file or folder `name` of the caches, if it has been built."""
-    folders = [Path(folder) for folder in os.environ.get("LABS_CACHE_READ", "").split(os.pathsep) if folder]
-    return next((folder / name for folder in [*folders, cache_folder()] if (folder / name).exists()), None)
-
-
 def run_compiler(command: list[str], folder: Path) -> tuple[int, str]:
     """Run a compiler in a process group of its own; an interrupt or the time limit ends the whole group.
 
@@ -226,6 +196,8 @@ def run_compiler(command: list[str], folder: Path) -> tuple[int, str]:
         command, cwd=folder, env=_english(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
     )  # fmt: skip
+    end = functools.partial(_end, process)  # the notebook may be closed meanwhile
+    atexit.register(end)
     try:
         log, _ = process.communicate(timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
@@ -237,6 +209,8 @@ def run_compiler(command: list[str], folder: Path) -> tuple[int, str]:
     except BaseException:  # an interrupt from the notebook
         _end(process)
         raise
+    finally:
+        atexit.unregister(end)
     return process.returncode, log
 
 
@@ -250,22 +224,6 @@ def _english() -> dict[str, str]:
     """The environment with English messages and plain quotes, and without flags that would change what is built."""
     left_out = ("LC_", "LANG", "GCC_COLORS", "CPATH", "CPLUS_INCLUDE_PATH", "CXXFLAGS")
     return {k: v for k, v in os.environ.items() if not k.startswith(left_out)} | {"LC_ALL": "C"}
-
-
-def digest(*parts) -> str:
-    """A short name for everything that a result depends on."""
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:20]
-
-
-def contents(path: Path) -> str:
-    """The content of a file, or of all files of a folder, as a digest."""
-    path = Path(path)
-    files: Iterable[Path] = sorted(f for f in path.rglob("*") if f.is_file()) if path.is_dir() else [path]
-    total = hashlib.sha256()
-    for file in files:
-        total.update(f"{file.relative_to(path) if path.is_dir() else file.name}\0".encode())
-        total.update(hashlib.sha256(file.read_bytes()).digest())
-    return total.hexdigest()
 
 
 def _cpu(flags) -> str:

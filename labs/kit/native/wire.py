@@ -15,6 +15,8 @@ import struct
 import numpy as np
 
 _HEAD = struct.Struct("<QI")
+LONG = 1 << 20
+"""B. Longer bytes and texts travel like arrays, and longer results in shared memory."""
 PLAIN = "None, bool, int, float, complex, str, bytes, lists, tuples, sets and dicts of these, and NumPy arrays"
 
 
@@ -86,8 +88,12 @@ class _Pickler(pickle.Pickler):
         self.place = place
 
     def persistent_id(self, thing):
-        if hasattr(type(thing), "__dlpack__"):  # NumPy's arrays, and those of others
-            return self.place(thing)
+        kind = type(thing)
+        if hasattr(kind, "__dlpack__"):  # NumPy's arrays, and those of others
+            return ("array", self.place(thing, np.asarray(thing)))
+        if self.place and kind in (bytes, str) and len(thing) > LONG:
+            data = thing if kind is bytes else thing.encode("utf-8", "surrogatepass")
+            return (kind.__name__, self.place(thing, np.frombuffer(data, np.uint8)))
         if isinstance(thing, np.generic):
             return ("scalar", thing.item())
         return None
@@ -105,7 +111,13 @@ class _Unpickler(pickle.Unpickler):
         self.find = find
 
     def persistent_load(self, place):
-        return place[1] if place[0] == "scalar" else self.find(place)
+        kind, what = place
+        if kind == "scalar":
+            return what
+        array = self.find(what)
+        if kind == "array":
+            return array
+        return array.tobytes() if kind == "bytes" else array.tobytes().decode("utf-8", "surrogatepass")
 
     def find_class(self, module, name):
         if module == "builtins" and name in {kind.__name__ for kind in _BUILT_IN}:
@@ -117,7 +129,7 @@ _BUILT_IN = (complex, set, frozenset, bytearray)
 
 
 def pack(value, place) -> bytes:
-    """Pickle `value` with every array replaced by what ``place(array)`` says about it.
+    """Pickle `value` with every array and long text replaced by what ``place(thing, its_array)`` says about it.
 
     Raises
     ------

@@ -6,17 +6,17 @@ Code is remembered as `(code, instruction)` while a program runs, which costs ne
 
 from __future__ import annotations
 
+import importlib.util
 import linecache
 import os
 import sysconfig
 from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
 
-import torch
-
 _LABS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 _ROOM = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+_SPEC = importlib.util.find_spec("torch")  # found, but not imported: kernels are told their places without torch
+_TORCH = os.path.dirname(os.path.abspath(_SPEC.origin)) + os.sep if _SPEC and _SPEC.origin else "<no torch>"
 _STANDARD = sysconfig.get_path("stdlib") + os.sep
 _SITE = sysconfig.get_path("purelib") + os.sep
 _SANDBOX = "<check>"  # what the grader calls the source of an exercise's `run`

@@ -98,7 +98,8 @@ __global__ void votes(int* o, unsigned* u, float* f) {
   int up = __shfl_up_sync(0xffffffff, t, 1), group = __shfl_sync(0xffffffff, t, 3, 8);
   if (t == 37) { o[13] = up; o[14] = group; }
   if (t < 8) { int other = __shfl_xor_sync(0xff, t, 1); if (t == 4) o[15] = other; }
-  int4 a = make_int4(1, 2, 3, 4); float4 b = make_float4(1, 2, 3, 4); uchar4 c = make_uchar4(1, 2, 3, 250); int2 d = {3, 4};
+  int4 a = make_int4(1, 2, 3, 4); float4 b = make_float4(1, 2, 3, 4); uchar4 c = make_uchar4(1, 2, 3, 250);
+  int2 d = {3, 4};
   if (t == 2) o[16] = a.x + a.w + (int)b.z + c.w + d.y;
   unsigned same = __match_any_sync(0xffffffff, t % 4);
   if (t == 33) o[17] = __popc(same);

@@ -106,16 +106,16 @@ def test_constant_memory_given_in_the_text_and_from_python(checked):
     other = blur.with_constants(weights=np.array([5, 6, 7], "f"), offset=np.int32(4))
     other[2, 32](x, out, 33)
     np.testing.assert_allclose(out, expected((5, 6, 7), 4), rtol=1e-5, atol=1e-5)
-    with pytest.raises(ValueError, match="no __constant__ weight here .there is: weights, offset"):
+    with pytest.raises(ValueError, match=r"no __constant__ weight here .there is: weights, offset"):
         blur.with_constants(weight=[1.0])
 
 
 def test_constant_memory_needs_the_right_type_and_size():
     blur = compile_cuda(SOURCE["CONSTANT"])
     x = np.zeros(3, "f")
-    with pytest.raises(TypeError, match="weights.*float32"):
+    with pytest.raises(TypeError, match=r"weights.*float32"):
         blur.with_constants(weights=np.array([1.0, 2.0, 3.0]))[1, 32](x, x.copy(), 3)
-    with pytest.raises(TypeError, match="weights.*12 bytes"):
+    with pytest.raises(TypeError, match=r"weights.*12 bytes"):
         blur.with_constants(weights=np.zeros(4, "f"))[1, 32](x, x.copy(), 3)
 
 
@@ -217,12 +217,11 @@ def test_threads_that_have_left_may_be_let_pass():
 
 def test_the_same_answer_with_ucontext(tmp_path):
     """The fibers of other processors, on this one."""
-    from labs.kit.gpu.cplusplus.building import INCLUDE, WORKER
+    from labs.kit.gpu.cplusplus.building import worker_text
     from labs.kit.native.toolchain import build
 
-    text = "#define FIBERS_BY_UCONTEXT 1\n" + (WORKER / "worker.cpp").read_text()
-    flags = ("-march=native", "-rdynamic", "-ldl")
-    program = build(text, name="cuda-worker-portable", flags=flags, headers=(WORKER, INCLUDE), kind="program")
+    text, flags = "#define FIBERS_BY_UCONTEXT 1\n" + worker_text(), ("-march=native", "-rdynamic", "-ldl")
+    program = build(text, name="cuda-worker-portable", flags=flags, kind="program")
     from unittest import mock
 
     from labs.kit.gpu.cplusplus import child, on_cpu

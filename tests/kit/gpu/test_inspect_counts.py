@@ -113,6 +113,23 @@ def test_amds_built_in_function_becomes_mfma(need, target):
     assert listing.widths("global store") == {32: 4}
 
 
+def test_shared_memory_and_barriers_of_a_hip_kernel(need):
+    need("hip", "gcn")
+    kernel = """
+__device__ float twice(float x) { return 2 * x; }
+__global__ void reverse(const float *from, float *to) {
+  __shared__ float tile[256];
+  tile[threadIdx.x] = from[blockIdx.x * 256 + threadIdx.x];
+  __syncthreads();
+  to[blockIdx.x * 256 + threadIdx.x] = twice(tile[255 - threadIdx.x]);
+}"""
+    for target in ("gfx942", "gfx1100"):
+        found = machine_code(kernel, target)
+        kinds = ("global load", "shared store", "barrier", "shared load", "global store", "tensor")
+        assert [found.counts[kind] for kind in kinds] == [1, 1, 1, 1, 1, 0]
+        assert found.widths("shared load") == found.widths("global load") == {32: 1}
+
+
 def test_rdna_has_no_mfma_and_says_so(need):
     need("hip", "gcn")
     with pytest.raises(CompileFailed, match=r"gfx1100: that GPU has no instruction for amdgcn\.mfma"):

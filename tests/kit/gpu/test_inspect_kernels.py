@@ -124,6 +124,7 @@ def test_text_of_a_cuda_cell():
     wanted = request(cell, target("sm_80"))
     assert (wanted.language, wanted.name, wanted.source) == ("cuda", "two", text)
     assert request(cell.source, target("sm_80"), name="one").name == "one"
+    assert request(SimpleNamespace(name="one", source=cell.source), target("sm_80")).name == "one"
     with pytest.raises(NotInspectable, match="say name= one of one, two"):
         request(text, target("sm_80"))
     with pytest.raises(NotInspectable, match="no kernel 'three' in this text; there is one, two"):
@@ -131,6 +132,18 @@ def test_text_of_a_cuda_cell():
     unsolved = Source('#error "not solved yet"', ("one",), "cuda", "cell")
     with pytest.raises(NotInspectable, match="not solved yet"):
         request(unsolved, target("sm_80"))
+
+
+def test_one_kernel_of_several_is_shown_alone():
+    need("cuda", "sass")
+    text = (
+        "__global__ void one(float *x) { x[threadIdx.x] += 1; }\n__global__ void two(int *x) { x[threadIdx.x] *= 3; }"
+    )
+    for format in ("sass", "ptx"):
+        for name, kind in (("one", "float"), ("two", "integer")):
+            listing = machine_code(text, "sm_80", name=name, format=format)
+            assert listing.widths("global load") == listing.widths("global store") == {32: 1}
+            assert (listing.counts["float"] > 0) == (kind == "float")
 
 
 def test_a_template_is_instantiated_by_its_name():
@@ -184,6 +197,30 @@ def test_what_numba_refuses():
         machine_code(kernel, "sm_80", format="ptx", signature="floaty[::1], float32[::1]")
 
 
+def test_what_compilers_say_is_short_and_names_the_line():
+    need("numba", "ptx")
+    with pytest.raises(CompileFailed) as caught:
+        machine_code("@cuda.jit\ndef k(x):\n    x[0] = x.foo()", "sm_80", format="ptx", signature="float32[::1]")
+    text = str(caught.value)
+    assert "Unknown attribute 'foo'" in text and text.count("line 3:") == 1 and "/" not in text
+    need("cuda", "ptx")
+    with pytest.raises(CompileFailed, match=r"does not compile for sm_70\. It knows sm_75, sm_80"):
+        machine_code(examples.DIVIDE8, "sm_70", format="ptx")
+    need("triton", "ptx")
+    with pytest.raises(CompileFailed, match="Triton knows no type 'fp99'"):
+        machine_code(examples.TRITON, "sm_80", format="ptx", signature=examples.TRITON_TYPES.replace("fp32", "fp99"))
+    with pytest.raises(CompileFailed, match="equal reduction dimensions"):
+        wrong = examples.TRITON.replace("tl.dot(left, right", "tl.dot(left, left")
+        machine_code(wrong, "sm_80", format="ptx", signature=examples.TRITON_TYPES)
+
+
+def test_a_cells_lines_are_counted_from_its_first():
+    need("cuda", "ptx")
+    cell = Source("\n\n__global__ void late(int *x) {\n  *x = y;\n}", ("late",), "cuda", "cell")
+    with pytest.raises(CompileFailed, match="line 4: error"):
+        machine_code(cell, "sm_80", format="ptx")
+
+
 def test_the_same_question_is_answered_from_the_cache(monkeypatch, tmp_path):
     need("cuda", "ptx")
     monkeypatch.setenv("LABS_CACHE", str(tmp_path))
@@ -213,6 +250,9 @@ def test_without_a_compiler_another_kernel_gets_one_sentence(nothing_installed):
     assert "pip install cuda-bindings nvidia-cuda-nvrtc nvidia-cuda-nvdisasm" in text and "your own kernel" in text
     assert "\n" not in text and caught.value.packages[0] == "cuda-bindings"
     assert targets() == {} and not any(inspect.available().values())
+    note = inspect.look(changed, "sm_80")
+    assert str(note) == text and note._repr_markdown_() == f"> {text}"
+    assert inspect.look(examples.WMMA, "sm_80").stored
 
 
 def test_every_listing_that_is_shipped_can_be_read_without_compilers(nothing_installed):

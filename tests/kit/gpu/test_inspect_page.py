@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from labs.kit.draw.style import contrast
-from labs.kit.gpu.inspect import examples, page
+from labs.kit.gpu.inspect import compare, examples, page
 from labs.kit.gpu.inspect.devices import target
 from labs.kit.gpu.inspect.microscope import listing
 from labs.kit.gpu.inspect.request import request
@@ -63,7 +63,7 @@ def test_quiet_runs_are_folded_and_nothing_telling_is(wmma):
 def test_a_source_line_shows_what_it_became(wmma):
     html = page.html(wmma)
     row = next(part for part in html.split('<div class="lx-row"') if "mma_sync(c, a, b, c)" in part)
-    assert 'title="10 times tensor">T×10' in row and "line 14 (" in row
+    assert 'title="10 times tensor">T×10' in row and 'role="button" tabindex="0" data-line="14"' in row
     assert html.count('data-from="14"') >= 10
 
 
@@ -93,3 +93,20 @@ def test_colours_reach_wcag_aa(theme):
 def test_it_shows_itself(wmma):
     bundle = wmma._repr_mimebundle_()
     assert set(bundle) == {"text/html", "text/plain"} and bundle["text/plain"] == repr(wmma)
+
+
+def test_several_side_by_side(wmma):
+    scalar = request(examples.TILED, target("sm_80"))
+    table = compare({"WMMA": wmma, "scalar": listing(scalar, find(scalar), stored=True)})
+    assert table.columns[:2] == ("tensor", "fma") and "atomic" not in table.columns
+    rows = dict(table.rows)
+    assert rows["WMMA"][0] == "10 HMMA.16816.F32" and rows["scalar"][:2] == ("none", "16")
+    assert rows["WMMA"][table.columns.index("global load")] == "40 of 32 bit"
+    assert rows["scalar"][-1] == str(len(listing(scalar, find(scalar)).instructions))
+    shown = table._repr_mimebundle_()
+    assert shown["text/html"].count('scope="row"') == 2 and shown["text/plain"].count("\n") == 2
+    assert compare([wmma]).rows[0][0] == "sm_80"
+    with pytest.raises(ValueError, match="no listing"):
+        compare([])
+    with pytest.raises(ValueError, match="Unknown kind 'loads'"):
+        compare([wmma], ["loads"])

@@ -10,7 +10,7 @@ SASS = """
 //--------------------- .text.helper_kernel --------------------------
 helper_kernel:
         /*0000*/                   EXIT ;
-//--------------------- .text.work --------------------------
+//--------------------- .text.work            --------------------------
 	.section	.text.work,"ax",@progbits
 work:
 .text.work:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
+import threading
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from labs.kit.gpu.cplusplus import scanning
-from labs.kit.native.toolchain import CompileError, build, compiler
+from labs.kit.native.failures import CompileError, NativeError, NoCompiler
+from labs.kit.native.toolchain import build, compiler
 
 HERE = Path(__file__).parent
 INCLUDE, WORKER = HERE / "include", HERE / "worker"
@@ -30,6 +33,13 @@ CHECKED = (
     "-fsanitize=bounds,alignment",
 )  # fmt: skip
 FAST = ("-O3",)
+
+_ONE_AT_A_TIME = threading.Lock()
+
+_CLANG = (
+    "CUDA C++ on the CPU needs g++ of GCC, and {found} is Clang, so CUDA C++ cells do not run here; everything else"
+    " does.\nDebian or Ubuntu: sudo apt-get install g++ (and set CXX=g++). macOS: open the course in a Linux container"
+)
 
 _AFTER = """
 extern "C" {{
@@ -75,12 +85,54 @@ class Library:
     checked: bool
 
 
-@cache
 def worker_program() -> Path:
-    """The child process's program, compiled once for this machine."""
-    text = (WORKER / "worker.cpp").read_text(encoding="utf-8")
+    """The child process's program, compiled once for this machine.
+
+    It lies in the folder ``support`` of the cache, which a grader shows to its sandboxes.
+    """
+    with _ONE_AT_A_TIME:  # whoever launches while it is being built in the background waits for that
+        return _worker_program()
+
+
+@cache
+def _worker_program():
+    _refuse_clang()
     flags = ("-march=native", "-rdynamic", "-ldl", "-Wall", "-Wextra")
-    return build(text, name="cuda-worker", flags=flags, headers=(WORKER, INCLUDE), kind="program", label="worker.cpp")
+    text = worker_text()
+    return build(text, name="support/cuda-worker", flags=flags, kind="program", label="worker.cpp")
+
+
+def worker_text() -> str:
+    """The worker as one text, its own headers put in place: what is built does not depend on where this file lies."""
+    seen: set[Path] = set()
+
+    def lines(file):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            included = re.fullmatch(r'#include "(.+)"', line)
+            if not included:
+                yield "" if line == "#pragma once" else line
+                continue
+            header = next(folder / included[1] for folder in (WORKER, INCLUDE) if (folder / included[1]).is_file())
+            if header not in seen:
+                seen.add(header)
+                yield from lines(header)
+
+    return "\n".join(lines(WORKER / "worker.cpp"))
+
+
+def warm_up() -> None:
+    """Begin to build the worker in the background, while the learner still reads; the first launch tells a failure."""
+
+    def work():
+        with contextlib.suppress(NativeError, OSError):
+            worker_program()
+
+    threading.Thread(target=work, name="labs-cuda-warm-up", daemon=True).start()
+
+
+def _refuse_clang():
+    if compiler().is_clang:
+        raise NoCompiler(_CLANG.format(found=compiler().path))
 
 
 def build_library(text: str, names: tuple[str, ...], *, checked: bool = True, label: str = "cell") -> Library:
@@ -102,6 +154,7 @@ def build_library(text: str, names: tuple[str, ...], *, checked: bool = True, la
     NoCompiler
     CompileError
     """
+    _refuse_clang()
     dynamic, constants = scanning.dynamic_shared(text), tuple(scanning.constants(text))
     after = _AFTER.format(
         # Without this, the address of a dynamic array would be looked up in other libraries as well.

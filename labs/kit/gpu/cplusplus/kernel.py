@@ -12,8 +12,8 @@ from labs.kit.gpu.cplusplus.arguments import constant_array
 from labs.kit.gpu.cplusplus.on_cpu import base_name, compile_on_cpu
 from labs.kit.gpu.cplusplus.on_gpu import compile_on_gpu, gpu_wanted
 from labs.kit.gpu.cplusplus.options import Options
+from labs.kit.native.failures import CompileError, NoCompiler
 from labs.kit.native.source import Source, is_unsolved
-from labs.kit.native.toolchain import CompileError, NoCompiler
 
 
 class Kernel:

@@ -11,8 +11,9 @@ from labs.kit.gpu.cplusplus import scanning
 from labs.kit.gpu.cplusplus.arguments import PAGE, Layout, check_count, described, lay_out
 from labs.kit.gpu.cplusplus.building import Library, build_library
 from labs.kit.gpu.cplusplus.child import NURSERY, show_printed
-from labs.kit.gpu.cplusplus.explaining import Launched, failure
+from labs.kit.gpu.cplusplus.explaining import failure
 from labs.kit.gpu.cplusplus.options import Options
+from labs.kit.gpu.cplusplus.reporting import Launched
 
 MOST_THREADS, MOST_DYNAMIC = 1024, 232448
 

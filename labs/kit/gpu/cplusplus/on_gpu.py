@@ -7,6 +7,7 @@ import importlib.util
 import os
 import re
 import sys
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,25 +16,39 @@ import numpy as np
 from labs.kit.gpu.cplusplus import scanning
 from labs.kit.gpu.cplusplus.arguments import as_array, check_count, scalar_bytes
 from labs.kit.gpu.cplusplus.options import Options
-from labs.kit.native.toolchain import CompileError
+from labs.kit.native.failures import CompileError
 
-_MISSING = (
-    "there is a GPU, but CuPy is not installed, so CUDA C++ cells cannot use it. Install it: pip install cupy-cuda13x"
-    " (for CUDA 12: cupy-cuda12x). Or set LABS_GPU=virtual, and they run on the CPU"
-)
+_MISSING = "CuPy is not installed: pip install cupy-cuda13x (for a driver of CUDA 12: cupy-cuda12x)"
 
 
 def gpu_wanted() -> bool:
-    """Whether kernels run on a GPU: ``LABS_GPU`` decides ("virtual" or "real"), else whether CUDA has a device."""
-    wish = os.environ.get("LABS_GPU", "")
-    if wish == "virtual":
+    """Whether kernels run on a GPU: ``LABS_GPU`` decides ("virtual" or "real"), else whether CUDA has a device.
+
+    Raises
+    ------
+    RuntimeError
+        When LABS_GPU=real, and there is no device or no CuPy. (Without that wish, a missing CuPy is a warning.)
+    """
+    real = _wish() == "real"
+    if not real and not gpu_present():
         return False
-    found = _devices() > 0
-    if wish == "real" and not found:
+    if _devices() == 0:
         raise RuntimeError("LABS_GPU=real, but no CUDA device answers here. Unset it to run on the CPU")
-    if found and importlib.util.find_spec("cupy") is None:
-        raise RuntimeError(_MISSING)
-    return found
+    if importlib.util.find_spec("cupy") is not None:
+        return True
+    if real:
+        raise RuntimeError(f"LABS_GPU=real, but {_MISSING}")
+    warnings.warn(f"There is a GPU, but {_MISSING}. CUDA C++ runs on the CPU.", stacklevel=3)
+    return False
+
+
+def gpu_present() -> bool:
+    """Whether kernels would run on a GPU, as far as can be told without an error."""
+    return _wish() != "virtual" and _devices() > 0
+
+
+def _wish():
+    return os.environ.get("LABS_GPU", "").strip().lower()
 
 
 @functools.cache
@@ -147,8 +162,8 @@ def compile_on_gpu(text: str, names: tuple[str, ...], label: str, options: Optio
     import cupy
 
     flags = ("--std=c++17", *(f"-I{folder}" for folder in include_folders()))
-    module = cupy.RawModule(code=text, options=flags, backend="nvrtc", name_expressions=list(names))
     try:
+        module = cupy.RawModule(code=text, options=flags, backend="nvrtc", name_expressions=list(names))
         for name in names:
             module.get_function(name)
     except cupy.cuda.compiler.CompileException as error:

@@ -13,9 +13,10 @@ import labs
 from labs.kit.native.toolchain import build_once, digest
 
 from . import stored as stored_listings
+from .compilers import tools
 from .devices import missing, require, versions
 from .devices import target as target_of
-from .failures import CompileFailed
+from .failures import CompileFailed, MissingPackage
 from .listing import Listing
 from .parse import parse
 from .request import Request, request
@@ -86,6 +87,14 @@ def machine_code(
     return listing(wanted, compiled(wanted))
 
 
+def look(*arguments, **options) -> Listing | MissingPackage:
+    """As `machine_code`, but where the compiler is missing, the sentence that says so, to be shown in its place."""
+    try:
+        return machine_code(*arguments, **options)
+    except MissingPackage as missing_package:
+        return missing_package
+
+
 def listing(wanted: Request, result: dict, *, stored: bool = False) -> Listing:
     """The listing that a compiler's result makes."""
     text, instructions = parse(wanted.format, result["raw"], result["kernel"], wanted.name)
@@ -104,7 +113,9 @@ def listing(wanted: Request, result: dict, *, stored: bool = False) -> Listing:
 def compiled(wanted: Request) -> dict:
     """What the compiler answers, from the cache if it was asked before with the same versions of everything."""
     data = wanted.as_data()
-    key = digest(sorted(data.items()), list(versions(*_CHANGED_BY)), sys.version_info[:2], _own_text())
+    key = digest(
+        sorted(data.items()), list(versions(*_CHANGED_BY)), tools.fingerprint(), sys.version_info[:2], _own_text()
+    )
 
     def make(folder: Path, out: Path) -> None:
         out.write_text(json.dumps(_ask(data, folder)), encoding="utf-8")

@@ -32,7 +32,9 @@ document.querySelectorAll('.lx:not(.lx-live)').forEach(function (box) {
   box.addEventListener('keydown', function (event) {
     event.stopPropagation();
     var row = event.target.closest('[data-line]');
-    if (row && event.key === 'Enter') reveal(row.getAttribute('data-line'));
+    if (!row || (event.key !== 'Enter' && event.key !== ' ')) return;
+    event.preventDefault();
+    reveal(row.getAttribute('data-line'));
   });
   box.classList.add('lx-live');
 });

@@ -93,10 +93,9 @@ def _source(source: list[str], listing: Listing) -> str:
     for number, text in enumerate(source, 1):
         kinds = became.get(number, Counter())
         badges = "".join(_badge(kind, kinds[kind]) for kind in SIGNS if kinds[kind])
-        focus = f' tabindex="0" data-line="{number}"' if kinds else ""
-        rest = f" ({sum(kinds.values())} instructions)" if kinds else ""
+        focus = f' role="button" tabindex="0" data-line="{number}"' if kinds else ""
         rows.append(
-            f'<div class="lx-row"{focus}><span class="lx-number" aria-label="line {number}{rest}">{number}</span>'
+            f'<div class="lx-row"{focus}><span class="lx-number">{number}</span>'
             f'<span class="lx-text">{escaping.escape(text) or " "}</span>'
             f'<span class="lx-badges">{badges}</span></div>'
         )

@@ -143,7 +143,7 @@ def _read_ptx(raw: str, kernel: str) -> Iterator[tuple[str, int | None]]:
 
 def _read_sass(raw: str, kernel: str) -> Iterator[tuple[str, int | None]]:
     """Labels and instructions of the kernel's section; functions that it calls follow under their own labels."""
-    sections = re.split(r"^//-+ \.text\.(\S+) -+$", raw, flags=re.M)
+    sections = re.split(r"^//-+ \.text\.(\S+) +-+$", raw, flags=re.M)
     named = list(zip(sections[1::2], sections[2::2])) or [(kernel, raw)]
     named.sort(key=lambda section: section[0] != kernel)  # the kernel first
     helpers = {name for name, _ in named if name.startswith("__")}

@@ -168,7 +168,7 @@ def _line(name: str, value, where: str) -> str:
     """A line of Python that binds `name` to `value`."""
     kind = type(value)
     home = kind.__module__.partition(".")[0]
-    if all(hasattr(value, part) for part in ("threadIdx", "blockIdx", "shared", "jit")):
+    if {"threadIdx", "blockIdx", "shared", "jit"} <= {*dir(value)}:  # not hasattr: outside a kernel some of them raise
         return f"from numba import cuda as {name}"  # numba's own module, its simulator or the virtual device
     if isinstance(value, types.ModuleType):
         return f"import {value.__name__} as {name}"

@@ -41,7 +41,7 @@ def request(kernel, target: Target, signature=None, args=None, name=None, option
         return _of_python(written(text, name), target, signature, args, options)
     if text is not None:
         names = kernel_names(text)
-        chosen = name or getattr(getattr(kernel, "source", None), "symbol", "") or getattr(kernel, "__name__", "")
+        chosen = name or _bound_name(kernel)
         return _of_text(text, language, names, chosen, target, options)
     if python_function(kernel) is None:
         raise NotInspectable(
@@ -69,10 +69,16 @@ def _of_python(parts: Portable, target: Target, signature, args, options) -> Req
     )
 
 
+def _bound_name(kernel) -> str:
+    """The name under which a cell bound a kernel ("scale<4>" of a template); "" for plain text."""
+    own = getattr(kernel, "name", "")
+    return own if isinstance(own, str) and own else getattr(getattr(kernel, "source", kernel), "symbol", "")
+
+
 def _text(kernel) -> tuple[str | None, str]:
     """The C++ text of a kernel and its language; None for a Python kernel."""
     if isinstance(kernel, str):
-        return kernel, ""
+        return kernel.strip("\n"), ""  # a cell keeps its first lines, so that its line numbers hold
     source = getattr(kernel, "source", None)
     if source is None and hasattr(kernel, "text") and hasattr(kernel, "language"):
         source = kernel
@@ -109,7 +115,7 @@ def _of_text(text: str, language: str, names: Sequence[str], chosen: str, target
         arch=target.arch,
         format=target.format,
         name=chosen,
-        source=text.strip("\n"),
+        source=text.rstrip(),
         header="",
         signature="",
         options=_options("cuda", options),

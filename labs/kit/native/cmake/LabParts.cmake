@@ -132,6 +132,8 @@ macro(lab_extension name)
   find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
   find_package(nanobind CONFIG REQUIRED)
   nanobind_add_module(${name} NB_STATIC ${ARGN})
+  # nanobind's own code as one text (it ships in that form too): a quarter of the time.
+  set_target_properties(nanobind-static PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
   foreach(part IN LISTS LAB_PARTS)
     target_link_libraries(${name} PRIVATE lab::${part})
   endforeach()

@@ -13,11 +13,12 @@
     p.launches[0].traffic("x", "load").sectors
 
 A kernel's text becomes NumPy code that runs all threads of a block at once, with Numba's types (`translate`, `masks`,
-`values`, `arithmetic`). Every access is checked and recorded (`access`, `block`); from the records follow races (`races`),
-sectors and bank conflicts (`traffic`). Devices, streams and copies lie on a virtual clock (`devices`, `arrays`).
+`values`, `arithmetic`). Every access is checked and recorded (`access`, `block`); from the records follow races
+(`races`), sectors and bank conflicts (`traffic`). Devices, streams and copies lie on a virtual clock (`devices`,
+`arrays`).
 
-What a profile returns, field by field, stands in `labs.kit.virtual.cuda.findings`: `Launch`, `Traffic`, `Sample`, `Finding`,
-`Access`, `Copy`.
+What a profile returns, field by field, stands in `labs.kit.virtual.cuda.findings`: `Launch`, `Traffic`, `Sample`,
+`Finding`, `Access`, `Copy`.
 
 Limits: blocks run one after the other, so a block that waits for another never ends; reads are in order, so a missing
 fence shows as a race, never as a wrong number; times are a roofline, not a simulation of an SM.

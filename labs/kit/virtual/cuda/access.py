@@ -18,7 +18,8 @@ _INT64 = np.dtype(np.int64)
 class Accesses(Values):
     """Memory as the lanes see it.
 
-    `block` is the block in flight (`labs.kit.virtual.cuda.block.BlockRun`), `ids` the number of each lane's thread in it.
+    `block` is the block in flight (`labs.kit.virtual.cuda.block.BlockRun`), `ids` the number of each lane's thread in
+    it.
     """
 
     def __init__(self, block, ids: np.ndarray):
@@ -33,7 +34,7 @@ class Accesses(Values):
         if type(array) is not View:
             return self._from_tuple(array, index, site)
         if type(index) is tuple:
-            if len(index) != array.ndim or any(type(part) is slice for part in index):
+            if len(index) != array.ndim or slice in map(type, index):
                 return self.window(array, index, site)
         elif array.ndim != 1 or type(index) is slice:
             return self.window(array, (index,), site)
@@ -54,7 +55,7 @@ class Accesses(Values):
             return
         if type(array) is not View:
             self._refuse_store(array, site)
-        if type(index) is slice or (type(index) is tuple and any(type(part) is slice for part in index)):
+        if type(index) is slice or (type(index) is tuple and slice in map(type, index)):
             self.refuse(site, "an assignment to a slice", "a loop over the elements")
         if array.memory.space == "const":
             self.refuse(site, f"an assignment to {array.memory.name}, a constant", "an array argument")
@@ -181,7 +182,13 @@ class Accesses(Values):
         did = {READ: "reads", WRITE: "writes", ATOMIC: "updates"}[kind]
         more = f" (and {lanes - 1} more of its block)" if lanes > 1 else ""
         text = f"{self.thread_in_words(lane)}{more} {did} {element}, but {name} has {size}.\n  at {self.place(site)}"
-        facts = dict(array=name, space=array.memory.space, index=tuple(index), lane=lane, op=OPERATIONS[kind])
+        facts = {
+            "array": name,
+            "space": array.memory.space,
+            "index": tuple(index),
+            "lane": lane,
+            "op": OPERATIONS[kind],
+        }
         if counts_from_end:
             text += "\n  A negative index counts from the end, as in Python. Is that what you meant?"
             self.block.finding("negative_index", self, site, text, **facts)
@@ -264,7 +271,7 @@ class Accesses(Values):
             f"{self.thread_in_words(lane)} reads {memory.name}[{', '.join(map(str, index))}] in {memory.space} memory,"
             f" which nobody has written: it holds whatever was there.\n  at {self.place(site)}"
         )
-        facts = dict(array=memory.name, space=memory.space, index=index, lane=lane, op=OPERATIONS[kind])
+        facts = {"array": memory.name, "space": memory.space, "index": index, "lane": lane, "op": OPERATIONS[kind]}
         self.block.finding("uninitialised", self, site, text, **facts)
 
     # ---- refusals

@@ -1,8 +1,8 @@
 """Numba's typing rules on NumPy vectors: what type a sum has on the device, and how its bits wrap.
 
-Integers widen to 64 bits before they are combined; float32 with float32 stays float32, but float32 with an integer of 32
-or 64 bits, or with a literal such as 1.5, becomes float64. Mixed signs give int64. Source: Numba's documentation ("Numba
-architecture", type unification) and, value by value, the compiler itself: the tests ask it.
+Integers widen to 64 bits before they are combined; float32 with float32 stays float32, but float32 with an integer of
+32 or 64 bits, or with a literal such as 1.5, becomes float64. Mixed signs give int64. Source: Numba's documentation
+("Numba architecture", type unification) and, value by value, the compiler itself: the tests ask it.
 """
 
 from __future__ import annotations
@@ -102,6 +102,8 @@ def _python(op, a: int, b: int):
 def power(a, exponent: int):
     """``a ** exponent`` for a literal exponent: keeps a float's type, by squaring, as Numba compiles it."""
     a = a if type(a) is int else widen(a)
+    if type(a) is not int and a.dtype == _FLOAT16:
+        a = a.astype(_FLOAT32)
     if exponent < 0:
         base = typed(a) if typed(a).dtype.kind == "f" else np.float64(1) * a
         return base.dtype.type(1) / power(base, -exponent)
@@ -129,7 +131,7 @@ def unary(op, value):
 
 
 def convert(value, dtype):
-    """A number or vector as `dtype`, as a cast in C does it: integers keep their low bits, floats lose their fraction."""
+    """A number or vector as `dtype`, as C casts: integers keep their low bits, floats lose their fraction."""
     dtype = np.dtype(dtype)
     if type(value) is not np.ndarray:
         if isinstance(value, (int, np.integer)) and dtype.kind in "iu":
@@ -145,7 +147,7 @@ def convert(value, dtype):
 
 
 def dtype_of(thing):
-    """The NumPy dtype that a kernel names: ``np.float32``, a dtype, a string, or one of Numba's types; None for others."""
+    """The dtype that a kernel names: ``np.float32``, a dtype, a string, or one of Numba's types; None for others."""
     if isinstance(thing, np.dtype):
         return thing
     if isinstance(thing, type):
@@ -185,12 +187,7 @@ def _keeps_integers(function):
 
 def _extreme(function):
     def call(a, b, *more):
-        a, b = typed(a), typed(b)
-        if a.dtype != b.dtype:
-            a, b = widen(a), widen(b)
-            if {a.dtype.kind, b.dtype.kind} == {"i", "u"}:
-                a, b = a.astype(np.int64), b.astype(np.int64)
-        result = function(a, b)
+        result = function(typed(a), typed(b))  # NumPy's common type is Numba's
         return call(result, *more) if more else result
 
     return call

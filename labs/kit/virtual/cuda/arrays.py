@@ -94,7 +94,8 @@ class DeviceNDArray:
         return part
 
     def __setitem__(self, index, value):
-        part = self._like(self._values[index : index + 1 or None] if isinstance(index, int) else self._values[index])
+        index = index if isinstance(index, tuple) else (index,)
+        part = self._like(self._values[index if ... in index else (*index, ...)])  # a view, also of one element
         if isinstance(value, DeviceNDArray):
             part.copy_to_device(value)
         else:
@@ -197,9 +198,9 @@ def new_array(device: Device, shape, dtype, order="C") -> DeviceNDArray:
     shape = tuple(int(n) for n in shape) if isinstance(shape, (tuple, list)) else (int(shape),)
     if any(n < 0 for n in shape):
         raise LaunchFailed(f"the shape {shape} has a negative length")
+    check_values(np.empty(0, dtype))
+    device.reserve(math.prod(shape) * np.dtype(dtype).itemsize)
     memory = Allocation(shape, dtype, "global")
-    check_values(memory.data)
-    device.reserve(memory.data.nbytes)
     array = DeviceNDArray(memory, memory.data[: math.prod(shape)].reshape(shape, order=order), device)
     weakref.finalize(memory.data, device.release, memory.data.nbytes)  # the buffer lives as long as a view of it
     return array

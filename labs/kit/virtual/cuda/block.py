@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 
 import numpy as np
@@ -14,7 +15,7 @@ from labs.kit.virtual.cuda.memory import WARP, Allocation, View, poisoned
 from labs.kit.virtual.cuda.turns import Cancelled, Turn
 
 _FLUSH_AT_BARRIER, _FLUSH_ANYWAY = 2_000, 20_000
-"""So many requests are kept before they are looked at. Without a barrier in so long a stretch, a race across the cut is missed."""
+"""So many requests are kept before they are looked at. In a longer stretch without a barrier, a race may be missed."""
 
 
 class BlockRun:
@@ -54,7 +55,7 @@ class BlockRun:
             self.flush()
 
     def _start(self, lanes, arguments):
-        function, lanes.lines = self.launch.bound(self.launch.kernel)
+        function, lanes.lines, lanes.numbers = self.launch.bound(self.launch.kernel)
         lanes.code = function.__code__
         self.launch.now_running(lanes)
         with np.errstate(all="ignore"):
@@ -175,20 +176,39 @@ class BlockRun:
         self._requests += 1
         if self._requests > _FLUSH_ANYWAY:
             self.flush()
-        number = self.launch.site(lanes.code, lanes.lines[site])
+        number = lanes.numbers[site]
         order = None if self._warp_epochs is None else self._warp_epochs[ids]
         self._pending.setdefault(memory, []).append((number, kind, ids, flat, self.epoch, order, self.clock))
 
     def flush(self) -> None:
         """Look for races in what was recorded, count its traffic, and forget it."""
-        recorder, warps = self.launch.recorder, -(-self.size // WARP)
+        recorder, patterns = self.launch.recorder, self.launch.patterns
         for memory, batches in self._pending.items():
-            seen = self._accesses(batches, warps)
-            races.within_block(recorder, memory, seen)
-            if memory.space == "global":
-                races.between_blocks(recorder, memory, seen)
-            traffic.count(recorder, memory, seen)
+            pattern = self._pattern(memory, batches)
+            sums = patterns.get(pattern)
+            if sums is None:
+                seen, found = self._accesses(batches, -(-self.size // WARP)), recorder.found
+                races.within_block(recorder, memory, seen)
+                if memory.space == "global":
+                    races.between_blocks(recorder, memory, seen)
+                sums = traffic.measure(recorder, memory, seen)
+                if pattern is not None and recorder.found == found:
+                    patterns[pattern] = sums
+            recorder.add(sums)
         self._pending, self._requests = {}, 0
+
+    def _pattern(self, memory, batches) -> bytes | None:
+        """What tells these accesses from others; blocks mostly use their shared memory in the same way."""
+        if memory.space != "shared" or self._warp_epochs is not None:
+            return None
+        digest = hashlib.blake2b(f"{memory.name} {memory.dtype} {memory.base}".encode(), digest_size=16)
+        for site, kind, ids, flat, epoch, _, _ in batches:
+            everybody = len(ids) == self.size
+            digest.update(b"%d %d %d %d %d;" % (site, kind, epoch, len(ids), everybody))
+            digest.update(flat if type(flat) is np.ndarray and flat.flags.c_contiguous else np.array(flat).tobytes())
+            if not everybody:
+                digest.update(ids)
+        return digest.digest()
 
     def _accesses(self, batches, warps) -> races.Accesses:
         site, kind, ids, flat, epoch, order, clock = zip(*batches)
@@ -232,9 +252,9 @@ class BlockRun:
         """Note something that stops the launch, and stop it, unless it was asked to go on."""
         self.finding(error.kind, lanes, site, text, array, space, index, lane, op)
         if self.launch.stops:
-            facts = dict(array=array, space=space, index=tuple(index), op=op) if array else {}
+            facts = {"array": array, "space": space, "index": tuple(index), "op": op} if array else {}
             if lane is not None:
-                facts |= dict(thread=self.launch.thread(int(lanes.ids[lane])), block=tuple(self.index3))
+                facts |= {"thread": self.launch.thread(int(lanes.ids[lane])), "block": tuple(self.index3)}
             raise error(text, lanes.place(site), **facts)
 
     def divergence(self, lanes, present=None):
@@ -244,8 +264,9 @@ class BlockRun:
         missing = self.launch.thread(int(absent[0])) if len(absent) else None
         text = (
             f"Only {len(present)} of the {self.size} threads of block {tuple(self.index3)} reach this barrier together;"
-            f" thread {missing} does not: it took another branch, or has returned.\n  at {lanes.place()}\n  On a GPU this"
-            " hangs, or lets threads run ahead. Every thread of a block must reach the same syncthreads: could the `if`"
+            f" thread {missing} does not: it took another branch, or has returned.\n  at {lanes.place()}\n  On a GPU"
+            " this hangs, or lets threads run ahead. Every thread of a block must reach the same syncthreads: could"
+            " the `if`"
             " guard the loads and stores only?"
         )
         here = int(np.flatnonzero(lanes.ids == present[0])[0]) if present[0] in lanes.ids else None

@@ -1,4 +1,4 @@
-"""The virtual machine that this process is: devices, clock, limits, and what runs now. All state of the room is here."""
+"""The virtual machine of this process: devices, clock, limits, and what runs now. All state of the room is here."""
 
 from __future__ import annotations
 

@@ -70,8 +70,8 @@ def _mask(lanes, mask) -> np.ndarray:
 def _absent(lanes, lane):
     text = (
         f"A warp operation names {lanes.thread_in_words(lane)} in its mask, but that thread does not come here: it took"
-        f" another branch, or has returned.\n  at {lanes.place()}\n  Move the operation out of the `if`, or name only the"
-        " lanes that reach it."
+        f" another branch, or has returned.\n  at {lanes.place()}\n  Move the operation out of the `if`, or name only"
+        " the lanes that reach it."
     )
     lanes.block.fault(DivergentBarrier, lanes, lanes.site, text, lane=lane)
 
@@ -106,8 +106,8 @@ def _shuffle(source):
 
 def _inactive(lanes, i, source):
     text = (
-        f"{lanes.thread_in_words(i)}, lane {int(lanes.lane[i])}, reads the value of lane {int(source[i])}, which does not"
-        f" take part: on a GPU the result is undefined.\n  at {lanes.place()}"
+        f"{lanes.thread_in_words(i)}, lane {int(lanes.lane[i])}, reads the value of lane {int(source[i])}, which does"
+        f" not take part: on a GPU the result is undefined.\n  at {lanes.place()}"
     )
     lanes.block.finding("inactive_lane", lanes, lanes.site, text, lane=i)
 

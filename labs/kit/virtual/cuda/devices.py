@@ -1,7 +1,7 @@
 """Devices, streams and events on the virtual clock.
 
-A device has engines that work side by side: one for kernels, one for copies in each direction, one for copies from other
-devices. A stream is a queue: what is in it starts in order. The host goes on unless it waits.
+A device has engines that work side by side: one for kernels, one for copies in each direction, one for copies from
+other devices. A stream is a queue: what is in it starts in order. The host goes on unless it waits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from labs.kit.virtual.cuda.memory import WARP
 LAUNCH_LATENCY = 4e-6
 """s from the call until a kernel runs: a usual value."""
 HOST_LATENCY, PINNED_BANDWIDTH, PAGEABLE_BANDWIDTH = 10e-6, 25e9, 12.5e9
-"""s, B/s, B/s: copies to and from the host over PCIe 4 x16, round figures. From pageable memory the driver copies twice."""
+"""s, B/s, B/s: copies over PCIe 4 x16, in round figures. To and from pageable memory the driver copies twice."""
 SLOW_FLOAT64 = 64
 """float64 runs at so small a part of the float32 rate (GA102: NVIDIA Ampere GA102 whitepaper, appendix A)."""
 

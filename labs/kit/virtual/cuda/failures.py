@@ -1,7 +1,7 @@
 """What a launch on the virtual device can end in, each kind a class that explains itself and carries its facts as data.
 
-On a GPU most of these end in a wrong number, in a hang, or in a bare "illegal memory access" much later. Here the launch
-stops at the line where it happens.
+On a GPU most of these end in a wrong number, in a hang, or in a bare "illegal memory access" much later. Here the
+launch stops at the line where it happens.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class KernelFailure(RuntimeError):
         self.place, self.facts = place, facts
 
     def as_data(self) -> dict:
-        """The failure as a plain dictionary: "kind", "text", "exception", "message", "lines", and the facts."""
+        """The failure as a plain dictionary: "kind", "text", "exception", "message", "places", and the facts."""
         text = "\n".join([str(self), *getattr(self, "__notes__", ())])
         data = {
             "kind": self.kind,
             "text": text,
             "exception": type(self).__name__,
             "message": str(self).partition("\n")[0],
-            "lines": [str(self.place)] if self.place else [],
+            "places": [str(self.place)] if self.place else [],
         }
         return data | {name: _plain(value) for name, value in self.facts.items()}
 
@@ -80,16 +80,23 @@ class EndlessLoop(KernelFailure):
 class Race(KernelFailure):
     """Two threads touch one element, one of them writes, and nothing orders them.
 
-    Raised only where somebody asked for it (`labs.kit.gpu.outcome`); otherwise a race is a finding of the profile.
+    Never raised: a race is a finding, since the launch can go on. `labs.kit.gpu.outcome` hands it to an exercise in
+    this form.
     """
 
     kind = "race"
 
 
 class Uninitialised(KernelFailure):
-    """A thread read an element that nobody had written; raised only where somebody asked for it."""
+    """A thread read an element that nobody had written; a finding, like a race."""
 
     kind = "uninitialised"
+
+
+class Unsynchronised(KernelFailure):
+    """The host read, or overwrote, an array that the device was still working on; a finding, like a race."""
+
+    kind = "unsynchronised"
 
 
 class Unsupported(KernelFailure):
@@ -132,7 +139,8 @@ class KernelError(KernelFailure):
     def as_data(self) -> dict:
         data = super().as_data()
         message = str(self).partition("\n")[0]
-        return data | {"exception": self.exception, "message": message.removeprefix(f"{self.exception}: ")}
+        message = message.removeprefix(f"{self.exception}: ")
+        return data | {"exception": self.exception, "message": message, "lines": data["places"]}
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]

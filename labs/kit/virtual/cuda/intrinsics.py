@@ -118,7 +118,7 @@ def popc(lanes, value):
 
 def ffs(lanes, value):
     """Position of the lowest bit that is 1, counted from 1; 0 when none is."""
-    bits, width = _bits(value)
+    bits, _width = _bits(value)
     low = bits & (~bits + bits.dtype.type(1))
     return np.where(bits == 0, 0, np.bitwise_count(low - bits.dtype.type(1)) + 1).astype(np.uint32)[()]
 

@@ -176,7 +176,8 @@ def _check_device(kernel, name, array, device):
         raise LaunchFailed(f"{name} belongs to another virtual machine: make it inside the same `with`")
     if array.device is not device and array.device.id not in device.peers:
         raise LaunchFailed(
-            f"{name} lies on device {array.device.id}, but {kernel.__name__} runs on device {device.id}. Copy it there, or"
+            f"{name} lies on device {array.device.id}, but {kernel.__name__} runs on device {device.id}. Copy it"
+            f" there, or"
             f" let device {device.id} reach it: cuda.current_context().enable_peer_access({array.device.id})"
         )
 
@@ -186,7 +187,7 @@ def _finish(run: LaunchRun, device: Device, stream, arguments, mapped, failed=Fa
     on_host = {a.memory.name for a in arguments if isinstance(a, arrays.DeviceNDArray) and a.memory.on_host}
     host_bytes = sum(line.bytes for line in lines if line.space == "global" and line.array in on_host)
     moved = sum(line.bytes for line in lines if line.space == "global")
-    flops = {dtype.name: count for dtype, count in run.flops.items()}
+    flops = {dtype.name: count for dtype, count in run.flops.items() if count}
     wavefronts = sum(line.wavefronts for line in lines)
     if not run.observed:
         moved = sum(a.nbytes for a in arguments if isinstance(a, arrays.DeviceNDArray))

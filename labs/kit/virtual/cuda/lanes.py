@@ -33,7 +33,8 @@ class Lanes(Accesses):
     def __init__(self, block, ids, thread, lane):
         super().__init__(block, ids)
         self.thread, self.lane = thread, lane
-        self.code, self.lines, self.site, self.variable, self.wanted = None, (), 0, None, True
+        self.code, self.lines, self.numbers = None, (), ()
+        self.site, self.variable, self.wanted = 0, None, True
 
     # ---- where and who
 
@@ -75,10 +76,16 @@ class Lanes(Accesses):
         """Report an access to a wide element at an odd address."""
         size = array.dtype.itemsize
         text = (
-            f"{array.memory.name} has elements of {size} bytes, but starts at an address that is no multiple of {size}: a"
+            f"{array.memory.name} has elements of {size} bytes, but starts at an address that is no multiple of"
+            f" {size}: a"
             f" GPU stops with a misaligned address.\n  at {self.place(site)}"
         )
-        facts = dict(array=array.memory.name, space=array.memory.space, op=OPERATIONS[kind], lane=int(self.lanes()[0]))
+        facts = {
+            "array": array.memory.name,
+            "space": array.memory.space,
+            "op": OPERATIONS[kind],
+            "lane": int(self.lanes()[0]),
+        }
         self.block.fault(Misaligned, self, site, text, **facts)
 
     # ---- loops over arrays and tuples
@@ -135,14 +142,14 @@ class Lanes(Accesses):
         return known(*values)
 
     def _device_function(self, site, dispatcher, values, named):
-        launch = self.block.launch
-        function, lines = launch.bound(dispatcher)
-        code, outer, wanted = self.code, self.lines, self.wanted
-        self.code, self.lines, self.wanted = function.__code__, lines, True
+        before = self.code, self.lines, self.numbers, self.wanted
+        function, self.lines, self.numbers = self.block.launch.bound(dispatcher)
+        self.code, self.wanted = function.__code__, True
         try:
             return function(self, *values, **named)
         finally:
-            self.code, self.lines, self.site, self.wanted = code, outer, site, wanted
+            self.code, self.lines, self.numbers, self.wanted = before
+            self.site = site
 
     def _print(self, values):
         rows = [value if type(value) is np.ndarray else [value] * self.n for value in values]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections import namedtuple
-from types import CodeType
 
 import numpy as np
 
@@ -45,6 +44,8 @@ class LaunchRun:
         self.flops: dict[np.dtype, int] = {}
         self.turns, self.stops = 0, machine.stops
         self._started = time.monotonic()
+        self.patterns: dict[bytes, dict] = {}  # traffic of access patterns that hold no race
+        self.unified: dict[tuple, np.dtype] = {}  # types of conditional expressions
         self._bound: dict[object, tuple] = {}
         self._groups: list[tuple] = []
 
@@ -56,6 +57,8 @@ class LaunchRun:
         except (KernelFailure, NotImplementedError) as error:
             if isinstance(error, WrongType) and error.place is None:
                 self._locate(error)
+            if isinstance(error, KernelFailure):
+                error.facts.setdefault("kernel", self.kernel.__name__)
             raise
         except KeyboardInterrupt as error:
             place = self._place(error)
@@ -65,17 +68,18 @@ class LaunchRun:
             raise
         except Exception as error:
             place = self._place(error)
-            raise KernelError(type(error).__name__, _message(error), place) from error
+            raise KernelError(type(error).__name__, _message(error), place, kernel=self.kernel.__name__) from error
         finally:
             self.machine.lanes = None
 
     # ---- what the lanes ask for
 
     def bound(self, dispatcher) -> tuple:
-        """The rewritten function of a kernel or device function, ready to be called, and its lines."""
+        """The rewritten function of a kernel or device function, and line and line number of each of its sites."""
         if dispatcher not in self._bound:
             translated = dispatcher.translated()
-            self._bound[dispatcher] = translated.bind(), translated.lines
+            function, lines = translated.bind(), translated.lines
+            self._bound[dispatcher] = function, lines, tuple(self._notes.site(function.__code__, n) for n in lines)
         return self._bound[dispatcher]
 
     def groups(self) -> list[tuple]:
@@ -104,10 +108,6 @@ class LaunchRun:
         """ "thread (3, 0, 0) of block (1, 0, 0)"."""
         return self._notes.words(block, thread)
 
-    def site(self, code: CodeType, line: int) -> int:
-        """Number of a line, for the recorder."""
-        return self._notes.site(code, line)
-
     def find(self, kind, place, text, array="", space="", index=(), first=None):
         """Note a finding."""
         self._notes.find(kind, place, text, array, space, index, first)
@@ -130,7 +130,8 @@ class LaunchRun:
         else:
             text = f"{self.kernel.__name__} has run for {seconds:.0f} s and is still in a loop.\n  at {place}\n"
         text += (
-            "  Does its condition change for every thread? (Waiting in a loop for another thread never ends here, and need"
+            "  Does its condition change for every thread? (Waiting in a loop for another thread never ends here,"
+            " and need"
             " not end on a GPU.)"
         )
         self.find("time_limit", place, text)
@@ -140,7 +141,7 @@ class LaunchRun:
 
     def _place(self, error) -> Place | None:
         """The innermost line of a kernel in the traceback of `error`; of the running lanes when there is none."""
-        codes = {function.__code__ for function, _ in self._bound.values()}
+        codes = {function.__code__ for function, _, _ in self._bound.values()}
         trace, place = error.__traceback__, None
         while trace is not None:
             code = trace.tb_frame.f_code

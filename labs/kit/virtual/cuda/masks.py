@@ -1,7 +1,7 @@
 """Control flow of many threads at once: which lanes take part in what runs now.
 
-Translated code calls these methods for ``if``, loops, ``return``, ``break`` and ``continue``. A lane that has left (a loop
-by ``break``, the kernel by ``return``) is remembered in `left` until the construct that it left ends.
+Translated code calls these methods for ``if``, loops, ``return``, ``break`` and ``continue``. A lane that has left (a
+loop by ``break``, the kernel by ``return``) is remembered in `left` until the construct that it left ends.
 """
 
 from __future__ import annotations
@@ -258,13 +258,3 @@ class Masks:
         """``first and second``, both evaluated already."""
         first, second = truth(first), truth(second)
         return operator.and_(first, second)
-
-    def select(self, test, yes, no):
-        """``yes if test else no``: each evaluated by its lanes."""
-        test = truth(test)
-        if type(test) is bool:
-            return yes() if test else no()
-        a, b = self._narrowed(test, yes), self._narrowed(~test, no)
-        if a is None or b is None:
-            return b if a is None else a
-        return self.merge(test, a, b)

@@ -126,7 +126,7 @@ class Cuda:
     # ---- kernels
 
     def jit(self, func_or_sig=None, device=False, **_):
-        """Make a kernel, or with ``device=True`` a device function, of a function. Signatures are accepted and ignored."""
+        """Make a kernel, or with ``device=True`` a device function. Signatures are accepted and ignored."""
         if isinstance(func_or_sig, Dispatcher):
             raise WrongType("@cuda.jit stands above this function twice")
         if isinstance(func_or_sig, FunctionType):

@@ -1,9 +1,9 @@
 """Races: two threads touch one element, at least one of them writes, and nothing orders the two.
 
 Within a block, ``syncthreads`` orders everything before it before everything after it, and ``syncwarp`` does so for one
-warp. It is enough to remember, for each element and each interval between barriers, one writer: whoever else touches the
-element in the same interval races with it. So the check takes linear time. Between blocks nothing orders two accesses,
-but the pair of a fence and an atomic after the one and an atomic before the other.
+warp. It is enough to remember, for each element and each interval between barriers, one writer: whoever else touches
+the element in the same interval races with it. So the check takes linear time. Between blocks nothing orders two
+accesses, but the pair of a fence and an atomic after the one and an atomic before the other.
 """
 
 from __future__ import annotations

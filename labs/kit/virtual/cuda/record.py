@@ -25,7 +25,8 @@ class Recorder:
         self._sites: list[tuple[CodeType, int]] = []
         self._site_numbers: dict[tuple[CodeType, int], int] = {}
         self._findings: dict[tuple, list] = {}
-        self.traffic: dict[tuple, list] = {}
+        self.found = 0  # findings, repeated ones included
+        self._traffic: dict[tuple, list] = {}
         self.samples: dict[tuple, Sample] = {}
         self.history: dict[Allocation, list] = {}  # who touched each element last, for races between blocks
 
@@ -70,11 +71,12 @@ class Recorder:
 
     def find(self, kind: str, place: Place, text: str, array="", space="", index=(), first=None, second=None):
         """Note a finding; the same kind at the same lines on the same array is counted, not repeated."""
+        self.found += 1
         key = (kind, place.file, place.line, array, second and second.line)
         if key in self._findings:
             self._findings[key][1] += 1
             return
-        facts = dict(array=array, space=space, index=tuple(index), first=first, second=second)
+        facts = {"array": array, "space": space, "index": tuple(index), "first": first, "second": second}
         self._findings[key] = [
             dict(kind=kind, text=text, kernel=self.kernel, line=place.line, place=str(place), **facts),
             1,
@@ -84,14 +86,26 @@ class Recorder:
         """All findings, in the order in which they were made."""
         return tuple(Finding(**facts, count=count) for facts, count in self._findings.values())
 
+    def add(self, sums: dict) -> None:
+        """Add requests, accesses, cost, ideal cost and useful bytes of some lines."""
+        for key, values in sums.items():
+            total = self._traffic.setdefault(key, [0] * len(values))
+            for position, value in enumerate(values):
+                total[position] += value
+
     def lines(self) -> tuple[Traffic, ...]:
         """Traffic by line, array and operation, in the order of the text."""
         out = []
-        for key, (requests, accesses, cost, ideal, used) in self.traffic.items():
+        for key, (requests, accesses, cost, ideal, used) in self._traffic.items():
             space, array, itemsize, site, op = key
             place = self.place(site)
-            common = dict(line=place.line, place=str(place), op=OPERATIONS[op], space=space, array=array)
-            common |= dict(itemsize=itemsize, requests=requests, accesses=accesses, sample=self.samples.get(key))
+            common = {"line": place.line, "place": str(place), "op": OPERATIONS[op], "space": space, "array": array}
+            common |= {
+                "itemsize": itemsize,
+                "requests": requests,
+                "accesses": accesses,
+                "sample": self.samples.get(key),
+            }
             if space == "global":
                 out.append(Traffic(**common, sectors=cost, ideal_sectors=ideal, bytes=32 * cost))
             else:

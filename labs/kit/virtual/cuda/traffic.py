@@ -14,8 +14,8 @@ from labs.kit.virtual.cuda.races import Accesses
 SECTOR, BANKS, BANK = 32, 32, 4
 
 
-def count(recorder, memory: Allocation, seen: Accesses) -> None:
-    """Add a block's requests to the recorder's traffic."""
+def measure(recorder, memory: Allocation, seen: Accesses) -> dict:
+    """Cost of a block's requests: for each (space, array, itemsize, site, kind) the sums that `Recorder.add` takes."""
     size = memory.dtype.itemsize
     rows = np.full((int(seen.row.max()) + 1, WARP), -1, np.int64)
     rows[seen.row, seen.thread % WARP] = seen.element
@@ -28,19 +28,17 @@ def count(recorder, memory: Allocation, seen: Accesses) -> None:
     else:
         cost, ideal, useful = _wavefronts(address, size)
     accesses = (rows >= 0).sum(1)
-    code = site * 4 + kind
+    code, out = site * 4 + kind, {}
     for c in np.unique(code[used]):
         mine = np.flatnonzero(used & (code == c))
         key = (memory.space, memory.name, size, int(c) >> 2, int(c) & 3)
-        sums = recorder.traffic.setdefault(key, [0, 0, 0, 0, 0])
-        sums[0] += len(mine)
-        for position, column in enumerate((accesses, cost, ideal, useful), 1):
-            sums[position] += int(column[mine].sum())
+        out[key] = (len(mine), *(int(column[mine].sum()) for column in (accesses, cost, ideal, useful)))
         if key not in recorder.samples:
             best = mine[np.argmax(accesses[mine])]
             warp = int(seen.thread[np.flatnonzero(seen.row == best)[0]]) // WARP
             addresses = tuple(int(a) if a >= 0 else None for a in address[best])
             recorder.samples[key] = Sample(recorder.block_index(seen.block), warp, addresses, size)
+    return out
 
 
 def _distinct(rows):

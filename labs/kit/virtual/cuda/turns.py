@@ -9,6 +9,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+_PATIENCE = 0.1
+"""s"""
+
 
 class Cancelled(BaseException):
     """Ends a warp whose launch has failed."""
@@ -42,7 +45,8 @@ class Turn:
         """Let it run until it waits or ends; returns what `wait` was called with, None at the end."""
         self._received = value
         self._mine.release()
-        self._back.acquire()
+        while not self._back.acquire(timeout=_PATIENCE):  # so that Ctrl-C gets through wherever the signal arrives
+            pass
         if self._error is not None:
             error, self._error = self._error, None
             raise error

@@ -8,7 +8,7 @@ import numpy as np
 
 from labs.kit.virtual.cuda import arithmetic
 from labs.kit.virtual.cuda.failures import WrongType
-from labs.kit.virtual.cuda.masks import Masks
+from labs.kit.virtual.cuda.masks import Masks, truth
 from labs.kit.virtual.cuda.memory import View
 from labs.kit.virtual.cuda.unset import Unset
 
@@ -16,7 +16,7 @@ _FAST = {np.dtype(t) for t in (np.int64, np.float32, np.float64)}
 
 
 class Values(Masks):
-    """Arithmetic and assignment under a mask.
+    """Arithmetic and assignment under a mask. Subclasses know the `block` in flight and the `code` that runs.
 
     Parameters
     ----------
@@ -56,12 +56,36 @@ class Values(Masks):
             return new if old is None else old
         if not (arithmetic.is_number(new) and arithmetic.is_number(old)):
             raise WrongType("a variable must hold the same kind of value in every thread; here the threads differ")
-        new, old = arithmetic.typed(new), arithmetic.typed(old)
-        if new.dtype != old.dtype:
-            new, old = arithmetic.widen(new), arithmetic.widen(old)
-            if {new.dtype.kind, old.dtype.kind} == {"i", "u"}:
-                new, old = new.astype(np.int64), old.astype(np.int64)
-        return np.where(test, new, old)
+        return np.where(test, arithmetic.typed(new), arithmetic.typed(old))  # NumPy's common type is Numba's
+
+    def select(self, test, yes, no, site):
+        """``yes if test else no``: each evaluated by its lanes; the result has a type that holds both."""
+        test = truth(test)
+        if type(test) is bool:
+            chosen, other = (yes, no) if test else (no, yes)
+            return self._unified(chosen(), other, site)
+        a, b = self._narrowed(test, yes), self._narrowed(~test, no)
+        if a is None or b is None:
+            return self._unified(b, yes, site) if a is None else self._unified(a, no, site)
+        return self.merge(test, a, b)
+
+    def _unified(self, value, other, site):
+        """`value` in the type that it shares with `other`, which is evaluated once, by no lane, to learn its type."""
+        if not arithmetic.is_number(value):
+            return value
+        own = arithmetic.typed(value).dtype
+        key, known = (self.code, site, own), self.block.launch.unified
+        if key not in known:
+            state = self._state()
+            self._nobody()
+            try:
+                other = other()
+            except Exception:  # what no lane evaluates cannot fail
+                other = value
+            finally:
+                self.mask, self.chosen, self.live, self.left = state
+            known[key] = np.result_type(own, arithmetic.typed(other)) if arithmetic.is_number(other) else own
+        return value if known[key] == own else arithmetic.convert(value, known[key])
 
     def unpack(self, value, count):
         """The right side of ``a, b = value``."""

@@ -88,13 +88,17 @@ struct Opened {
 };
 static std::vector<Opened> opened;  // the pages of the arena that this launch may touch
 
-static char* open_array(size_t offset, size_t bytes, int index, bool read_only, int grain, Shadow*& free_shadow) {
+static char* open_array(size_t offset, size_t bytes, int index, bool read_only, int grain,
+                        ArrayShadow*& free_shadow) {
     char* begin = arena + offset;
-    if (!bytes) return begin;
+    if (!bytes) {  // nothing may be touched, but an address here shall be told by its name
+        regions.push_back({(uintptr_t)begin, (uintptr_t)begin, Kind::array, index, read_only, nullptr, 0});
+        return begin;
+    }
     uintptr_t low = (uintptr_t)begin & ~uintptr_t(4095), high = ((uintptr_t)begin + bytes + 4095) & ~uintptr_t(4095);
     mprotect((void*)low, high - low, PROT_READ | PROT_WRITE);
     opened.push_back({(char*)low, high - low});
-    size_t elements = (bytes >> grain) + 1;
+    size_t elements = (bytes >> grain) + 2;
     Shadow* shadow = nullptr;
     if (launch.module->facts->checked && launch.races && free_shadow + elements <= array_shadow + WATCHED)
         shadow = free_shadow, free_shadow += elements;
@@ -150,7 +154,7 @@ static void run(char* text) {
         mprotect((void*)page, span, PROT_NONE);
     }
     static char scalars[64][64];
-    Shadow* free_shadow = array_shadow;
+    ArrayShadow* free_shadow = array_shadow;
     unsigned arguments = next();
     for (unsigned i = 0; i < arguments && i < 64; i++) {
         launch.arguments[i] = scalars[i];

@@ -43,9 +43,11 @@ static void begin_report(const char* what) {
     launch.in_kernel = false;
     report_length = 0;
     say("ERR %s\n", what);
-    if (!current || current->thread < 0) return;
+    if (!current) return;
+    say("block %u %u %u\n", blockIdx.x, blockIdx.y, blockIdx.z);
+    if (current->thread < 0) return;
     Coordinates t = unfold((unsigned)current->thread, blockDim);
-    say("thread %u %u %u\nblock %u %u %u\n", t.x, t.y, t.z, blockIdx.x, blockIdx.y, blockIdx.z);
+    say("thread %u %u %u\n", t.x, t.y, t.z);
 }
 
 // The program counters of the running fiber inside the learner's library, innermost first, relative to its base;

@@ -36,9 +36,9 @@ int main(int count, char** words) {
     if (mmap(arena, arena_bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, arena_file, 0) == MAP_FAILED) return 9;
     close(arena_file);
     stacks = reserve<char>(SLOT * MOST_THREADS + GUARD, PROT_NONE);
-    dynamic_shadow = reserve<Shadow>(EMULATED_DYNAMIC_SHARED * sizeof(Shadow), PROT_READ | PROT_WRITE);
-    static_shadow = reserve<Shadow>(STATIC_SHARED * sizeof(Shadow), PROT_READ | PROT_WRITE);
-    array_shadow = reserve<Shadow>(WATCHED * sizeof(Shadow), PROT_READ | PROT_WRITE);
+    dynamic_shadow = reserve<Shadow>((EMULATED_DYNAMIC_SHARED + 2) * sizeof(Shadow), PROT_READ | PROT_WRITE);
+    static_shadow = reserve<Shadow>((STATIC_SHARED + 2) * sizeof(Shadow), PROT_READ | PROT_WRITE);
+    array_shadow = reserve<ArrayShadow>(WATCHED * sizeof(ArrayShadow), PROT_READ | PROT_WRITE);
     static Region none = {};
     last_region = &none;
 

@@ -24,7 +24,7 @@ typedef float float8 __attribute__((ext_vector_type(8)));
 typedef float float16 __attribute__((ext_vector_type(16)));
 #define __global__ __attribute__((visibility("default")))
 #define __device__ static inline __attribute__((always_inline))
-#define __shared__ static __attribute__((address_space(3)))
+#define __shared__ static __attribute__((address_space(3), loader_uninitialized))
 #define __restrict__ __restrict
 #define __syncthreads() __builtin_amdgcn_s_barrier()
 struct labs_thread_index { unsigned x, y, z; };
@@ -50,7 +50,8 @@ def compile(request: dict) -> dict:
     import llvmlite.binding as llvm
 
     arch, name = request["arch"], request["name"]
-    source = f'{PRELUDE}\n{request["header"]}\n#line 1 "kernel"\n{request["source"]}\n'
+    text = re.sub(r'extern\s+"C"\s+', "", request["source"])  # what C++ needs and C has not
+    source = f'{PRELUDE}\n{request["header"]}\n#line 1 "kernel"\n{text}\n'
     command = tools.clang()
     bitcode = _clang(command, arch, source, request["options"])
     if bitcode is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from inspect import signature as signature_of
 
 from . import sass
@@ -62,7 +63,15 @@ def _answer_for_the_device(capability: tuple[int, int]) -> None:
 
 
 def _short(text: str) -> str:
-    """numba's message without colours and without the advice that it adds to each."""
-    import re
-
-    return re.sub(r"\x1b\[[0-9;]*m", "", text).strip()
+    """numba's message: what is wrong and in which line, without colours, advice and the names of its passes."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", text).strip()
+    text = re.sub(r'^File "[^"\n]*kernel", line', "line", text, flags=re.M)
+    paragraphs = [part.strip() for part in text.split("\n\n")]
+    kept = []
+    for part in dict.fromkeys(paragraphs):
+        lines = [
+            line for line in part.splitlines() if not line.startswith(("During: ", "Failed in cuda mode pipeline"))
+        ]
+        if lines:
+            kept.append("\n".join(lines))
+    return "\n".join(kept)

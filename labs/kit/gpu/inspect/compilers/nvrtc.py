@@ -26,7 +26,11 @@ def translate(source: str, arch: str, format: str, name: str, folders, options) 
     if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
         log = b" " * check(nvrtc.nvrtcGetProgramLogSize(program))
         check(nvrtc.nvrtcGetProgramLog(program, log))
-        raise Refused(log.decode(errors="replace").strip("\0 \n") or f"NVRTC answers {status.name}.")
+        text = log.decode(errors="replace").strip("\0 \n") or f"NVRTC answers {status.name}."
+        if "invalid value for --gpu-architecture" in text:
+            known = ", ".join(f"sm_{number}" for number in check(nvrtc.nvrtcGetSupportedArchs()))
+            text = f"This NVRTC does not compile for {arch}. It knows {known}."
+        raise Refused(text)
     size, get = (
         (nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX)
         if format == "ptx"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -76,9 +77,13 @@ def include_folders() -> list[Path]:
 
 def clang() -> list[str] | None:
     """The command of a C compiler that knows AMD GPUs: the system's clang, or the one inside the ziglang wheel."""
-    import sys
-
     if _spec("ziglang"):
         return [sys.executable, "-m", "ziglang", "clang"]
     found = shutil.which("clang")
     return [found] if found else None
+
+
+def fingerprint() -> list[tuple[str, int]]:
+    """Programs that no package's version tells of, and when they changed."""
+    programs = [nvdisasm(), Path(found) if (found := shutil.which("clang")) else None]
+    return [(str(path), path.stat().st_mtime_ns) for path in programs if path]

@@ -47,6 +47,8 @@ def _compile(request: dict) -> dict:
             goal = GPUTarget("cuda", int("".join(filter(str.isdigit, arch))), 32)
         try:
             made = triton.compile(source, target=goal, options=dict(request["options"]))
+        except KeyError as error:
+            raise Refused(f"Triton knows no type {error} for the signature {request['signature']!r}.") from None
         except (TritonError, RuntimeError, ValueError, AssertionError) as error:
             raise Refused(f"{type(error).__name__}: {error}") from None
     compiler = f"Triton {triton.__version__}"

@@ -66,7 +66,7 @@ struct fragment {
     typedef typename Stored<T>::type storage_element_type;
     static constexpr int once = rows_of<Use, M, N, K> * columns_of<Use, M, N, K> / 32;
     static constexpr bool twice = (M == 16 && N == 16 && K == 16) && !std::is_same<Use, accumulator>::value &&
-                                  sizeof(T) == 2;
+                                  sizeof(storage_element_type) == 2;
     static constexpr int num_elements = twice ? 2 * once : once;
     storage_element_type x[num_elements];
 };

@@ -1,0 +1,21 @@
+"""The pictures and widgets of lesson 17. What draws or measures is imported when it is called."""
+
+from labs.multi_gpu_sort.comparison import chart, on_the_devices, seconds
+from labs.multi_gpu_sort.pictures import bars, halves, shares, swap
+from labs.multi_gpu_sort.timing import measure
+from labs.multi_gpu_sort.watch import explore_swap, predict_moves, reveal_moves, watch
+
+__all__ = [
+    "bars",
+    "chart",
+    "explore_swap",
+    "halves",
+    "measure",
+    "on_the_devices",
+    "predict_moves",
+    "reveal_moves",
+    "seconds",
+    "shares",
+    "swap",
+    "watch",
+]
