@@ -45,13 +45,13 @@ _VIEW = "lesson 21 does not show its view of the shared buffer"
 
 # fmt: off
 PARTS = (
-    Part("Eigen", "Eigen/Core", "C++ cells cannot use Eigen's matrices", "pip install -e '.[cpp]'"),
-    Part("simdjson", "simdjson.h", "lesson 21 reads JSON with the slower parser", "pip install -e '.[cpp]'"),
+    Part("Eigen", "Eigen/Core", "C++ cells cannot use Eigen's matrices", "pip install -e ."),
+    Part("simdjson", "simdjson.h", "lesson 21 reads JSON with the slower parser", "pip install -e ."),
     Part(
         "nlohmann_json",
         "nlohmann/json.hpp",
         "lesson 21 compares one JSON parser fewer",
-        "pip install -e '.[cpp]'",
+        "pip install -e .",
     ),
     Part("HDF5", "hdf5.h", "lesson 21 reads HDF5 files with h5py only", "apt install libhdf5-dev"),
     Part("OpenCV", "opencv2/core.hpp", "lesson 21 reads images without OpenCV", "apt install libopencv-dev"),

@@ -132,7 +132,7 @@ def cmake() -> str:
     beside = Path(sys.executable).parent / "cmake"  # from PyPI, also when the environment is not activated
     found = str(beside) if beside.exists() else shutil.which("cmake")
     if not found:
-        raise NoCMake("CMake, which builds the extension of a lesson in C++, is not installed: pip install -e '.[cpp]'")
+        raise NoCMake("CMake, which builds the extension of a lesson in C++, is not installed: pip install -e .")
     if not (shutil.which("ninja") or shutil.which("make")):
         raise NoCMake("CMake needs make or ninja to build with: apt install make (macOS: xcode-select --install)")
     return found
