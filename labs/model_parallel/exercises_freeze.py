@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from labs.kit.exercise import Case, Exercise, Wrong, short
@@ -15,7 +17,7 @@ def cases(seed):
     def case(title, widths, trained, batch=8, part="correct"):
         """A stack of layers, each Linear and GELU, in float64."""
         widths = [int(width) for width in widths]
-        pairs = list(zip(widths, widths[1:]))
+        pairs = list(itertools.pairwise(widths))
         inputs = {
             "widths": widths,
             "batch": batch,
@@ -54,7 +56,7 @@ def counted(inputs):
     from labs.model_parallel.memory import saved_bytes
 
     network = torch.nn.Sequential()
-    for (a, b), trained in zip(zip(inputs["widths"], inputs["widths"][1:]), inputs["trained"]):
+    for (a, b), trained in zip(itertools.pairwise(inputs["widths"]), inputs["trained"]):
         network.append(torch.nn.Linear(a, b).requires_grad_(trained))
         network.append(torch.nn.GELU())
     network.double()

@@ -97,7 +97,7 @@ def explain_values(inputs, rank, result, steps, output):
                 "The optimiser takes its step, and a weight has no gradient yet. What must happen before?",
                 "backward first, then optimiser.step().",
             )
-    for index, (got, right) in enumerate(zip(result["weights"], steps[-1]["weights"][rank])):
+    for got, right in zip(result["weights"], steps[-1]["weights"][rank]):
         if not _close(got, right):
             wrong(
                 "step_twice",

@@ -93,11 +93,9 @@ def costs(network, batch, states=2):
     """
     from torch.utils.flop_counter import FlopCounterMode
 
-    found, x = [], batch
+    found, x, needed = [], batch, False  # backward stops at the first trained parameter, so nothing before it is stored
     for name, layer in network.named_children():
-        x = x.detach()
-        if found:  # what enters the first layer needs no gradient
-            x.requires_grad_()
+        x = x.detach().requires_grad_(needed)
         with FlopCounterMode(display=False) as forward:
             kept, y = saved_bytes(layer, x)
         backward = 0
@@ -111,7 +109,7 @@ def costs(network, batch, states=2):
         found.append(
             Cost(name, weights, trained, states * trained, kept, y.nbytes, forward.get_total_flops(), backward)
         )
-        x = y
+        x, needed = y, y.requires_grad
     return tuple(found)
 
 

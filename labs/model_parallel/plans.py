@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from labs.model_parallel.sums import sums
+
 LEFT, RIGHT, TOP, ROW, GAP = 62.0, 10.0, 18.0, 17.0, 10.0  # points
 WIDTH, HOLE = 504.0, 22.0
 MOST_DEVICES = 16
@@ -31,13 +33,13 @@ def plan_picture(plans, names, nbytes, seconds, limits, name="Plans", unit="B", 
     from labs.kit.draw import Picture
 
     return Picture(
-        _draw(plans, names, nbytes, seconds, limits, unit, time), _words(plans, nbytes, seconds, limits, name)
+        _draw(plans, names, nbytes, seconds, limits, unit, time),
+        _words(plans, nbytes, seconds, limits, name, unit, time),
     )
 
 
-def _words(plans, nbytes, seconds, limits, name):
-    from labs.kit.draw import number
-    from labs.model_parallel.sums import sums
+def _words(plans, nbytes, seconds, limits, name, unit, time):
+    from labs.kit.draw import quantity
 
     parts = []
     for title, counts in plans.items():
@@ -45,8 +47,8 @@ def _words(plans, nbytes, seconds, limits, name):
         over = [k for k, (own, limit) in enumerate(zip(held, limits)) if own > limit]
         fits = f"does not fit on device {over[0]}" if over else "fits"
         parts.append(
-            f"{title}: layers {list(counts)}, {fits}; fullest {number(max(held))} of {number(max(limits))}, "
-            f"slowest {number(max(busy))}"
+            f"{title}: {', '.join(map(str, counts))} layers, {fits}; fullest {quantity(max(held), unit)} of "
+            f"{quantity(max(limits), unit)}, slowest {_value(max(busy), time)}"
         )
     return f"{name}. {'. '.join(parts)}."
 
@@ -55,7 +57,6 @@ def _draw(plans, names, nbytes, seconds, limits, unit, time):
     from labs.kit.draw.shapes import polylines, rectangles
     from labs.kit.draw.style import INK, PAPER, RED, SKY, SMALL, drawing, ink_on, paper, text_width
     from labs.kit.draw.units import quantity
-    from labs.model_parallel.sums import sums
 
     devices = len(limits[:MOST_DEVICES])
     block = TOP + devices * ROW + GAP
@@ -82,8 +83,15 @@ def _draw(plans, names, nbytes, seconds, limits, unit, time):
                         total += values[layer]
                         end = left + total * scale
                         fill = RED if total > limit else SKY
-                        rectangles(axes, [(x, y + 1.5, end, y + ROW - 1.5)], fc=fill, ec=PAPER, lw=0.9)
-                        if text_width(names[layer], SMALL - 1) + 4 < end - x:
+                        rectangles(
+                            axes,
+                            [(x, y + 1.5, end, y + ROW - 1.5)],
+                            fc=fill,
+                            ec=PAPER,
+                            lw=0.9,
+                            hatch="//" * (fill == RED),
+                        )
+                        if text_width(names[layer], SMALL - 1) + 4 < end - x and fill != RED:
                             axes.text(
                                 (x + end) / 2, y + ROW / 2, names[layer], ha="center", va="center", size=SMALL - 1,
                                 color=ink_on(fill),
@@ -93,8 +101,8 @@ def _draw(plans, names, nbytes, seconds, limits, unit, time):
                         at = left + limits[device] * scale
                         polylines(axes, [[(at, y), (at, y + ROW)]], ec=INK, lw=1.6)
         bottom = len(plans) * block + 8
-        note = f"memory; the line is each device's limit ({quantity(max(limits), unit)} at most)"
-        axes.text(LEFT, bottom, note, size=SMALL, va="center")
+        note = f"memory (line: limit, {quantity(max(limits), unit)}; red and hatched: too much)"
+        axes.text(LEFT - 40, bottom, note, size=SMALL, va="center")
         axes.text(LEFT + half + HOLE, bottom, "time of a step", size=SMALL, va="center")
     return figure
 

@@ -45,7 +45,8 @@ def train_step(stage, optimiser, loss, images, labels, shape, dist):
         dist.send(outgoing.detach().contiguous(), dst=rank + 1)
         gradient = torch.empty(outgoing.shape, dtype=torch.float64)
         dist.recv(gradient, src=rank + 1)
-        outgoing.backward(gradient)
+        if outgoing.requires_grad:  # not so on a first rank without layers
+            outgoing.backward(gradient)
     if rank > 0:
         dist.send(incoming.grad, dst=rank - 1)
     optimiser.step()

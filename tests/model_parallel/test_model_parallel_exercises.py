@@ -4,6 +4,7 @@ import runpy
 from pathlib import Path
 
 import pytest
+import torch
 
 from labs.kit.exercise import Exercise
 from labs.kit.exercise.testing import assert_exercise
@@ -18,6 +19,7 @@ ALL = {name: value for name, value in vars(exercises).items() if isinstance(valu
 @pytest.mark.parametrize("name", ALL)
 def test_exercise_of_lesson_11(name):
     assert_exercise(ALL[name], WRONG[name], RIGHT[name])
+    assert not torch.is_inference_mode_enabled(), "an answer that switched it on must not leave it on"
 
 
 def test_the_core_of_lesson_11_earns_seventy_per_cent():
