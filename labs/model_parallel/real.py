@@ -3,40 +3,64 @@
 from __future__ import annotations
 
 
-def timed(step, counts, images, labels, repeats, dist):
-    """Rank program: time training steps of the lesson's network, cut as `counts` says.
+class Fewer:
+    """`dist` for the first ranks of a world: the same calls, only the world is smaller."""
+
+    def __init__(self, dist, size):
+        self.dist, self.size = dist, size
+
+    def get_world_size(self):
+        return self.size
+
+    def __getattr__(self, name):
+        return getattr(self.dist, name)
+
+
+def timed(step, sizes, images, labels, repeats, dist):
+    """Rank program: time training steps of the lesson's network on the first 1, 2, ... ranks, by turns.
 
     Parameters
     ----------
     step : callable
-    counts : sequence of int
-        Layers of each rank.
+    sizes : sequence of int
+        Numbers of stages; ranks beyond stand by.
     images, labels : torch.Tensor
     repeats : int
     dist : torch.distributed
 
     Returns
     -------
-    dict of str to list of float
-        Seconds of this rank.
+    dict of int to list of float
+        Seconds of this rank, by number of stages.
     """
     import torch
 
     from labs.kit.ranks import timing
-    from labs.model_parallel import networks, stages
 
     torch.set_num_threads(1)  # a core for each process, also where there is only one process
-    rank, last = dist.get_rank(), dist.get_world_size() - 1
-    parts = stages.split(networks.vision(), counts)
-    shape = stages.shapes(parts, images)[rank]
+    calls = {size: _call(step, size, images, labels, dist) for size in sizes}
+    return timing.by_turns(calls, repeats, dist)
+
+
+def _call(step, size, images, labels, dist):
+    """A function that runs one step on the first `size` ranks."""
+    import torch
+
+    from labs.model_parallel import networks, stages
+    from labs.model_parallel.sums import equal_counts
+
+    rank = dist.get_rank()
+    if rank >= size:
+        return lambda: None
+    parts = stages.split(networks.vision(), equal_counts(8, size))
     optimiser = torch.optim.SGD(parts[rank].parameters(), lr=0.01)
-    loss = torch.nn.functional.cross_entropy
-    given = images if rank == 0 else None, labels if rank == last else None
-    return timing.by_turns({"step": lambda: step(parts[rank], optimiser, loss, *given, shape, dist)}, repeats, dist)
+    given = images if rank == 0 else None, labels if rank == size - 1 else None
+    shape, loss = stages.shapes(parts, images)[rank], torch.nn.functional.cross_entropy
+    return lambda: step(parts[rank], optimiser, loss, *given, shape, Fewer(dist, size))
 
 
-def measure(step, images, labels, sizes=(1, 2, 4), repeats=7):
-    """Seconds of a training step on some numbers of processes.
+def measure(step, images, labels, sizes=(1, 2, 4), repeats=9):
+    """Seconds of a training step in some numbers of stages, a process each.
 
     Parameters
     ----------
@@ -52,16 +76,10 @@ def measure(step, images, labels, sizes=(1, 2, 4), repeats=7):
         By number of processes: sorted seconds of the slowest rank. None, with a sentence printed, without an answer.
     """
     from labs.kit.ranks import timing
-    from labs.model_parallel.sums import equal_counts
 
-    found = {}
-    for size in sizes:
-        arguments = (step, equal_counts(8, size), images, labels, repeats)
-        run = timing.measure(timed, size, arguments, solve="train_step", subject="your own step")
-        if run is None:
-            return None
-        found[size] = timing.slowest(run.results)["step"]
-    return found
+    arguments = (step, list(sizes), images, labels, repeats)
+    run = timing.measure(timed, max(sizes), arguments, solve="train_step", subject="your own step")
+    return None if run is None else timing.slowest(run.results)
 
 
 def table(seconds):
@@ -74,7 +92,7 @@ def table(seconds):
         return "Nothing was measured."
     one = statistics.median(seconds[min(seconds)])
     return "\n".join(
-        f"{size} process{'es' if size > 1 else '  '}: {timing.told(times)}, "
+        f"{size} stage{'s' if size > 1 else ' '}: {timing.told(times)}, "
         f"{one / statistics.median(times):.2f} times as fast as one"
         for size, times in seconds.items()
     )
