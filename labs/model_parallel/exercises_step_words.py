@@ -53,20 +53,46 @@ def questions(inputs, output):
             "Ask two questions, apart from each other: is there a rank before me? Is there one after me?",
             "if rank > 0: receive ... ; if rank < last: send ...; else: the loss.",
         )
-    elif _missing_gradient(text):
-        told = (
-            "input_needs_no_gradient",
-            "There is no gradient of what came in: incoming.grad is None. Does autograd know that you want one?",
-            "A tensor from recv is plain data. Autograd computes gradients only for what requires them.",
-            "incoming.requires_grad_() after recv, and before it goes into the stage.",
-        )
+    else:
+        told = _about_none(failure) if type(failure) is dict else None
     if told:
         asked |= {"error": told, "misuse": told, "mismatch": told}
     return asked
 
 
-def _missing_gradient(text):
-    return "NoneType" in text or "does not require grad" in text or "None" in text
+def _about_none(failure):
+    """What to say when something was None that should have been a tensor; None when that is not it."""
+    message, rank = str(failure.get("message")), failure.get("rank")
+    place = str(failure.get("lines"))
+    if "does not require grad" in message or ("NoneType" in message and "grad" in place and rank != 0):
+        return (
+            "input_needs_no_gradient",
+            "There is no gradient of what came in: incoming.grad is None. Does autograd know that you want one?",
+            "A tensor from recv is plain data. Autograd computes gradients only for what requires them.",
+            "incoming.requires_grad_() after recv, and before it goes into the stage.",
+        )
+    if "NoneType" not in message:
+        return None
+    if rank == 0 and "grad" in place:
+        return (
+            "gradient_for_nobody",
+            "Rank 0 passes a gradient on. To whom? No rank is before it, and nobody asked for the gradient of the images.",
+            "Only ranks with a neighbour before them send a gradient.",
+            "if rank > 0: dist.send(incoming.grad, dst=rank - 1)",
+        )
+    if rank == 0:
+        return (
+            "first_rank_receives",
+            "Rank 0 is the first. From whom does it want to receive? Its shape is None.",
+            "What goes into the first stage are the images, and rank 0 has them.",
+            "incoming = images on rank 0; on the others a tensor of that shape, and recv.",
+        )
+    return (
+        "images_everywhere",
+        f"On rank {rank} something is None: the images are on rank 0 only. What goes into this stage instead?",
+        "The activations that the rank before sends.",
+        "incoming = torch.empty(shape, dtype=torch.float64), recv from rank - 1, then stage(incoming).",
+    )
 
 
 def explain_values(inputs, rank, result, steps, output):
@@ -75,9 +101,7 @@ def explain_values(inputs, rank, result, steps, output):
     last = rank == size - 1
 
     def wrong(hint, question, *then, values=()):
-        evidence = f"\nrank {rank} of {size}" + "".join(
-            f"\n{name} {short(np.round(np.asarray(value).reshape(-1)[:4], 5).tolist())}" for name, value in values
-        )
+        evidence = f"\nrank {rank} of {size}" + "".join(f"\n{name} {short(_few(value))}" for name, value in values)
         raise Wrong(hint, question + evidence, then=then, picture=lambda: run_picture(output))
 
     for number, step in enumerate(steps):
@@ -161,7 +185,7 @@ def _explain_gradient(inputs, rank, number, index, got, right, steps, wrong, out
             "Nearly right, with fewer bytes than there are. What was rounded on the way?",
             "The network computes in float64. A message of another type loses digits.",
             "torch.empty(shape, dtype=torch.float64) on the receiving side, and no cast on the sending side.",
-            values=values,
+            values=(*values, ("apart by", np.abs(got - right))),
         )
     wrong(
         "other_gradient",
@@ -238,6 +262,11 @@ def explain_costs(case, output):
             "Send incoming.grad first, then optimiser.step().",
             evidence=f"\nyour step: {output['time'] * 1e3:.3f} ms, possible: {due_time(inputs) * 1e3:.3f} ms",
         )
+
+
+def _few(values):
+    """The first four numbers, with five digits each."""
+    return [float(f"{value:.5g}") for value in np.asarray(values, dtype=float).reshape(-1)[:4]]
 
 
 def run_picture(output):

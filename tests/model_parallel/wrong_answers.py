@@ -112,6 +112,9 @@ def place(names, nbytes, seconds, limits):
     "train_step": {
         "waits_for_the_gradient_first": changed(STEP, (SEND + RECEIVE, RECEIVE + SEND)),
         "input_needs_no_gradient": changed(STEP, ("        incoming.requires_grad_()\n", "")),
+        "images_everywhere": changed(STEP, ("outgoing = stage(incoming)", "outgoing = stage(images)")),
+        "first_rank_receives": changed(STEP, (FORWARD, FORWARD.replace("if rank > 0", "if True"))),
+        "gradient_for_nobody": changed(STEP, (BACK, BACK.replace("if rank > 0", "if True"))),
         "gradient_ignored": changed(STEP, ("outgoing.backward(gradient)", "outgoing.sum().backward()")),
         "backward_without_gradient": changed(STEP, ("outgoing.backward(gradient)", "outgoing.backward()")),
         "activations_sent_back": changed(STEP, ("dist.send(incoming.grad, dst", "dist.send(incoming.detach(), dst")),
