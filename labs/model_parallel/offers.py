@@ -97,6 +97,20 @@ def plans_of(place, costs, limit, devices):
     return plan_picture(plans, names, nbytes, whole, limits, name=title)
 
 
+def count_layers(names, nbytes, seconds, limits):
+    """A plan that looks at nothing but the number of layers."""
+    from labs.model_parallel.sums import equal_counts
+
+    return equal_counts(len(names), len(limits))
+
+
+def filled_up(names, nbytes, seconds, limits):
+    """A plan that fills device after device, and does not look at seconds."""
+    from labs.model_parallel.placement import fill
+
+    return fill(nbytes, seconds, limits, float("inf"))[0]
+
+
 def as_lists(costs):
     """Names, bytes, and seconds of forward and backward, layer by layer."""
     forward, backward = seconds_of(costs)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from labs.kit.exercise import Question
-from labs.model_parallel import exercises, figures, finetune, memory, networks, plans, predictions, real, sums
+from labs.model_parallel import exercises, figures, finetune, memory, networks, offers, plans, predictions, real
 
 SCOPE: dict = {"__name__": "__main__"}  # as in a notebook, so that its functions travel by value
 for name in ("IDLE", "PLACE", "STEP", "BYTES", "SERVE"):
@@ -79,15 +79,18 @@ def test_the_offers():
         SCOPE["idle"],
         {
             "one": (COSTS, [28], None),
-            "equal": (COSTS, [12] * 4, lambda names, *_: sums.equal_counts(len(names), 4)),
+            "equal": (COSTS, [12] * 4, offers.count_layers),
+            "filled": (COSTS, [12] * 4, offers.filled_up),
             "yours": (COSTS, [12] * 4, None),
             "three": (COSTS, [12] * 3, None),
         },
     )
-    _, one, equal, yours, three = text.splitlines()
+    _, one, equal, filled, yours, three = text.splitlines()
     assert "100%" in one
     assert "does not fit: device 2 would hold 17.9 MB" in equal
+    assert "25%" in filled
     assert "25%" in yours
+    assert int(filled.split()[-1]) < int(yours.split()[-1])
     assert "refused: wide3" in three
 
 
