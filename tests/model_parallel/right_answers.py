@@ -185,7 +185,7 @@ def train_step(stage, optimiser, loss, images, labels, shape, dist):
     if back is not None:
         back.wait()
     if final:
-        return float(error)
+        return error.item()
 """,
     },
     "bytes_needed": {
