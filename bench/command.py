@@ -18,6 +18,7 @@ FIGURES = {
     "ring-on-gloo": "bench.ring_on_gloo",
     "ddp-step": "bench.ddp_step",
     "scale": "bench.scale",
+    "virtual-cuda": "bench.virtual_cuda",
 }
 FORMAT = 1  # of the JSON file
 

@@ -45,6 +45,7 @@ def explain(log: str, *, label: str, source: str) -> CompileError:
     -------
     CompileError
     """
+    log = re.sub(r"(?m)^\./", "", log)  # clang's way to name the file beside
     errors = [message for message in _messages(log, label) if message.kind == "error"]
     errors = [m for m in errors if m.file == label] + [m for m in errors if m.file != label and m.reached_from]
     places = dict.fromkeys((m.line if m.file == label else m.reached_from, m.text) for m in errors)
@@ -110,6 +111,9 @@ def _linking(log, label, source):
     if told:
         return CompileError("your code does not link.\n" + "\n".join(dict.fromkeys(told)), log=log, lines=tuple(lines))
     for message in _messages(log, label):
+        if "overloaded function" in message.text:
+            what = "a function that the first line names has several definitions; give each a name of its own"
+            return CompileError(f"your code does not compile: {what}", log=log)
         if message.kind == "error":
             return CompileError(f"your code does not compile: {fold(message.text)}", log=log)
     return CompileError("your code does not compile. The compiler said:\n" + log.strip()[-1500:], log=log)

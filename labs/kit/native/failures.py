@@ -36,3 +36,32 @@ class CompileError(NativeError):
 
 def _compile_error(text, log, lines):
     return CompileError(text, log=log, lines=lines)
+
+
+class Crashed(NativeError):
+    """A function in C++ that ended its process instead of returning.
+
+    Attributes
+    ----------
+    kind : str
+        "out_of_bounds", "null", "wild", "read_only", "stack", "division", "abort", "killed", "exit", "undefined", ...
+    function : str
+        What had been called.
+    line : int
+        Line of the cell, or 0 where it is not known.
+    """
+
+    def __init__(self, text: str, *, kind: str = "crash", function: str = "", line: int = 0):
+        super().__init__(text)
+        self.kind, self.function, self.line = kind, function, line
+
+    def __reduce__(self):
+        return _crashed, (type(self), str(self), self.kind, self.function, self.line)
+
+
+class TooSlow(Crashed, TimeoutError):
+    """A function in C++ that did not return within its time limit."""
+
+
+def _crashed(cls, text, kind, function, line):
+    return cls(text, kind=kind, function=function, line=line)

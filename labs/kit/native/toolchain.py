@@ -10,9 +10,9 @@ own cache to the sandbox in this way).
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
-import hashlib
 import os
 import platform
 import shlex
@@ -20,20 +20,32 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from labs.kit.native.cache import build_once, cache_folder, contents, digest, find_built
 from labs.kit.native.diagnostics import explain
-from labs.kit.native.failures import CompileError, NativeError, NoCompiler
+from labs.kit.native.failures import CompileError, NoCompiler
 
-__all__ = ["CompileError", "Compiler", "NativeError", "NoCompiler", "build", "build_once", "cache_folder", "compiler"]
+__all__ = [
+    "CompileError",
+    "Compiler",
+    "NoCompiler",
+    "build",
+    "build_once",
+    "cache_folder",
+    "compiler",
+    "contents",
+    "digest",
+    "find_built",
+    "run_compiler",
+]
 
-FLAGS = ("-std=c++20", "-O2", "-g1", "-fno-omit-frame-pointer")
-"""Always given, before the caller's flags; ``-g1`` keeps line numbers and nothing else."""
+FLAGS = ("-std=c++20", "-O2", "-g1", "-gdwarf-4", "-fno-omit-frame-pointer")
+"""Always given, before the caller's flags. ``-g1`` keeps line numbers and nothing else; in version 5 of their format
+addr2line (binutils 2.40) mixes up the names of files."""
 
-SUFFIX = {"shared": ".so", "program": "", "object": ".o", "header": ".gch"}
+SUFFIX = {"shared": ".so", "program": "", "object": ".o"}
 TIMEOUT = 180.0
 """Seconds until a compilation is given up: templates can recurse for ever."""
 
@@ -98,18 +110,6 @@ def _version(path: str, _changed: int) -> str:
     return done.stdout.partition("\n")[0].strip() if done.returncode == 0 else ""
 
 
-def cache_folder() -> Path:
-    """Where built files lie; made if it is absent. ``LABS_CACHE`` overrides the user's cache folder."""
-    if chosen := os.environ.get("LABS_CACHE"):
-        folder = Path(chosen).absolute()
-    else:
-        from platformdirs import user_cache_dir
-
-        folder = Path(user_cache_dir("warp-to-cluster")) / "native"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
 def build(
     source: str,
     *,
@@ -121,6 +121,8 @@ def build(
     before: str = "",
     after: str = "",
     inputs: tuple[Path, ...] = (),
+    prelude: Path | None = None,
+    precompiled: Path | None = None,
 ) -> Path:
     """Compile and link one text, or find it already built.
 
@@ -141,6 +143,10 @@ def build(
         Our own text around it. Errors there are shown as ours, not as the learner's.
     inputs : tuple of Path
         Object files and libraries to link; their contents are part of the key.
+    prelude : pathlib.Path, optional
+        A header that is included before everything else; its content is part of the key.
+    precompiled : pathlib.Path, optional
+        A folder with a compiled form of `prelude` under the same name, to save time (see `precompile`).
 
     Returns
     -------
@@ -156,43 +162,26 @@ def build(
     cxx = compiler()
     folders = dict.fromkeys(str(path if path.is_dir() else path.parent) for path in headers)
     options = [*FLAGS, *flags, *(f"-I{folder}" for folder in folders)]
-    text = f'{before}\n#line 1 "{label}"\n{source}\n#line 1 "after-{label}"\n{after}\n'
-    key = digest(kind, cxx.version, options, text, [_contents(path) for path in (*headers, *inputs)], _cpu(flags))
+    # The text lies in a file of its own name, which messages and line tables then show.
+    text = f'{before}\n#include "{label}"\n#line 1 "after-{label}"\n{after}\n'
+    needed = [*headers, *inputs, *([prelude] if prelude else [])]
+    key = digest(kind, cxx.version, options, text, source, [contents(path) for path in needed], _cpu(flags))
 
     def make(folder: Path, out: Path) -> None:
         (folder / "code.cpp").write_text(text, encoding="utf-8")
+        (folder / label).write_text(source if source.endswith("\n") else source + "\n", encoding="utf-8")
         mode = {"shared": ["-fPIC", "-shared"], "program": [], "object": ["-fPIC", "-c"]}[kind]
         if kind == "shared" and sys.platform == "darwin":
             mode += ["-undefined", "dynamic_lookup"]
         # Libraries among the flags must follow the code that needs them, so all flags that link come last as well.
         late = [flag for flag in flags if flag.startswith(("-l", "-L", "-Wl,"))]
-        command = [str(cxx.path), *options, *mode, "code.cpp", *map(str, inputs), *late, "-o", str(out)]
+        first = ["-include", str(precompiled / prelude.name if precompiled else prelude)] if prelude else []
+        command = [str(cxx.path), *options, *mode, *first, "code.cpp", *map(str, inputs), *late, "-o", str(out)]
         code, log = run_compiler(command, folder)
         if code:
             raise explain(log, label=label, source=source)
 
     return build_once(f"{name}-{key}{SUFFIX[kind]}", make)
-
-
-def build_once(name: str, make) -> Path:
-    """The file `name` of the cache, made by ``make(folder, out)`` if it is absent.
-
-    `make` works in an empty `folder` of its own and writes the file `out`; several processes may do so at once.
-    """
-    for folder in filter(None, os.environ.get("LABS_CACHE_READ", "").split(os.pathsep)):
-        if (Path(folder) / name).exists():
-            return Path(folder) / name
-    cache = cache_folder()
-    target = cache / name
-    if not target.exists():
-        folder = Path(tempfile.mkdtemp(prefix="building-", dir=cache))
-        try:
-            out = folder / f"out{target.suffix}"
-            make(folder, out)
-            os.replace(out, target)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-    return target
 
 
 def run_compiler(command: list[str], folder: Path) -> tuple[int, str]:
@@ -207,6 +196,8 @@ def run_compiler(command: list[str], folder: Path) -> tuple[int, str]:
         command, cwd=folder, env=_english(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
     )  # fmt: skip
+    end = functools.partial(_end, process)  # the notebook may be closed meanwhile
+    atexit.register(end)
     try:
         log, _ = process.communicate(timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
@@ -218,6 +209,8 @@ def run_compiler(command: list[str], folder: Path) -> tuple[int, str]:
     except BaseException:  # an interrupt from the notebook
         _end(process)
         raise
+    finally:
+        atexit.unregister(end)
     return process.returncode, log
 
 
@@ -231,22 +224,6 @@ def _english() -> dict[str, str]:
     """The environment with English messages and plain quotes, and without flags that would change what is built."""
     left_out = ("LC_", "LANG", "GCC_COLORS", "CPATH", "CPLUS_INCLUDE_PATH", "CXXFLAGS")
     return {k: v for k, v in os.environ.items() if not k.startswith(left_out)} | {"LC_ALL": "C"}
-
-
-def digest(*parts) -> str:
-    """A short name for everything that a result depends on."""
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:20]
-
-
-def _contents(path: Path) -> str:
-    """The content of a file, or of all files of a folder, as a digest."""
-    path = Path(path)
-    files: Iterable[Path] = sorted(f for f in path.rglob("*") if f.is_file()) if path.is_dir() else [path]
-    total = hashlib.sha256()
-    for file in files:
-        total.update(f"{file.relative_to(path) if path.is_dir() else file.name}\0".encode())
-        total.update(hashlib.sha256(file.read_bytes()).digest())
-    return total.hexdigest()
 
 
 def _cpu(flags) -> str:
