@@ -84,7 +84,6 @@ def apart(step, network, inputs, labels, counts, loss=mean_loss, batches=None, o
         len(counts),
         args=lambda rank: (step, parts[rank], inputs, labels, batches, loss, coming[rank]),
         on=on,
-        check=False,  # torch's check counts messages, too, and ranks in the middle send more of them
     ).results
     weights = torch.cat([result["weights"] for result in results])
     norms = [norm for result in results for norm in map(abs, _differences(result["norms"], one["norms"]))]

@@ -63,7 +63,6 @@ def test_stages_are_one_process(size, fabric):
             size,
             args=lambda rank: (step, parts[rank], inputs, labels, losses, coming[rank]),  # noqa: B023
             on=fabric,
-            check=False,
         )
         for number, loss in enumerate(losses):
             assert_equal([result[number] for result in run.results], whole(network, inputs, labels, loss))
