@@ -1,0 +1,1 @@
+"""Lesson 12: micro-batches through a pipeline of stages, the schedules that order them, and what they cost."""
