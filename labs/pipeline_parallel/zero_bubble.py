@@ -46,7 +46,9 @@ def _zb_h1_of(rank, stages, micro_batches):
 
 
 def zbv(ranks: int, micro_batches: int) -> Schedule:
-    """Two stages a rank in the shape of a V (see `actions.v_shape`): no bubble where F, I and W take equally long.
+    """Two stages a rank in the shape of a V (see `actions.v_shape`): without gaps where F, I and W take equally long.
+
+    Rank r begins r forwards late and ends as much later, so the gaps lie between steps, where the next step fills them.
 
     Parameters
     ----------
