@@ -1,0 +1,21 @@
+"""The pictures, widgets and measurements of lesson 12. What draws or trains is imported when it is called."""
+
+from labs.pipeline_parallel.calculator_picture import calculator
+from labs.pipeline_parallel.drawings import compare, play, schedule_of, thin_stages, to_read, unsplit
+from labs.pipeline_parallel.planning import plan
+from labs.pipeline_parallel.predictions import predict_after_1f1b, predict_idle, reveal_after_1f1b, reveal_idle
+
+__all__ = [
+    "calculator",
+    "compare",
+    "plan",
+    "play",
+    "predict_after_1f1b",
+    "predict_idle",
+    "reveal_after_1f1b",
+    "reveal_idle",
+    "schedule_of",
+    "thin_stages",
+    "to_read",
+    "unsplit",
+]
