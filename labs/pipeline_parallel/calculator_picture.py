@@ -40,18 +40,19 @@ def rows(stages, micro_batches, per_rank):
     -------
     list of Row
     """
+    from labs.pipeline_parallel.formulas import bubble_share, bubble_time
     from labs.pipeline_parallel.interleaving import interleaved
     from labs.pipeline_parallel.schedules import gpipe, one_f_one_b
     from labs.pipeline_parallel.simulation import simulate
     from labs.pipeline_parallel.zero_bubble import zb_h1
 
     p, m, v = stages, micro_batches, per_rank
-    once = (p - 1) / (m + p - 1)
+    once, idle = bubble_share(p, m), bubble_time("ZB-H1", p)
     plans = [
         ("GPipe", gpipe(p, m), once, 1),
         ("1F1B", one_f_one_b(p, m), once, 1),
-        (f"interleaved, {v} a rank", interleaved(v, p, m), (p - 1) / (v * m + p - 1) if m % p == 0 else None, v),
-        ("zero bubble (ZB-H1)", zb_h1(p, m), (p - 1) / (3 * m + p - 1) if m >= p else None, 1),
+        (f"interleaved, {v} a rank", interleaved(v, p, m), bubble_share(p, m, v) if m % p == 0 else None, v),
+        ("zero bubble (ZB-H1)", zb_h1(p, m), idle / (3 * m + idle) if m >= p else None, 1),
     ]
     found = []
     for title, plan, formula, thin in plans:
@@ -74,7 +75,7 @@ def calculator():
         label="What do a schedule and m cost?",
         stages=(2, 16, 1, 4),
         micro_batches=(1, 64, 1, 4),
-        per_rank=[2, 1, 4],
+        per_rank=[2, 3, 4, 8],
         memory_GB=(1, 40, 1, 20),
         frames=[
             {},
@@ -111,8 +112,8 @@ def picture(stages, micro_batches, per_rank, memory_GB):
         fits = "fits" if row.nbytes <= limit else "does not fit"
         words.append(f"{row.title}: {row.simulated:.1%} idle ({formula}), {quantity(row.nbytes, 'B')}, {fits}")
     name = (
-        f"{stages} ranks, {micro_batches} micro-batches, activations of the whole batch {quantity(BATCH_BYTES, 'B')} on each "
-        f"rank, limit {memory_GB:g} GB"
+        f"{stages} ranks, {micro_batches} micro-batches, activations of the whole batch {quantity(BATCH_BYTES, 'B')} "
+        f"on each rank, limit {memory_GB:g} GB"
     )
     return Picture(_draw(found, limit), f"{name}. {'. '.join(words)}.")
 

@@ -28,11 +28,32 @@ def schedule_of(answer, stages, micro_batches, solve=""):
     except (NotImplementedError, BadSchedule, TypeError):
         found = None
     if found is None or simulate(found).stuck:
-        print(
-            f"Solve {solve or getattr(answer, '__name__', 'the exercise')} first: then this cell shows your own schedule."
-        )
+        name = solve or getattr(answer, "__name__", "the exercise")
+        print(f"Solve {name} first: then this cell shows your own schedule.")
         return None
     return found
+
+
+def show(rows, name="A schedule"):
+    """Draw any schedule that is written down as lists of tuples, also one that gets stuck.
+
+    Parameters
+    ----------
+    rows : list of list of tuple
+        By rank: ``("F", micro_batch)`` where rank r computes stage r, or ``("F", stage, micro_batch)``.
+    name : str
+
+    Returns
+    -------
+    labs.kit.draw.Picture
+    """
+    timeline = simulate(schedule_from(rows))
+    boxes = pictures.boxes_of(timeline.spans)
+    title = _told(boxes, len(rows))
+    if timeline.stuck:
+        title = f"stuck: ranks {', '.join(map(str, timeline.stuck))} wait for ever"
+        boxes = boxes + pictures.unreached(rows, timeline)
+    return pictures.schedule({title: boxes}, len(rows), name=name)
 
 
 def play(answer, stages=4, micro_batches=4):
@@ -103,10 +124,11 @@ def thin_stages(ranks=4, micro_batches=4, per_rank=(1, 2, 4)):
     labs.kit.draw.Picture
     """
     from labs.pipeline_parallel.interleaving import interleaved
+    from labs.pipeline_parallel.schedules import one_f_one_b
 
     titled = {}
     for v in per_rank:
-        plan = interleaved(v, ranks, micro_batches)
+        plan = interleaved(v, ranks, micro_batches) if v > 1 else one_f_one_b(ranks, micro_batches)
         boxes = pictures.boxes_of(simulate(plan, Durations().scaled(1 / v)).spans)
         one = "1 stage" if v == 1 else f"{v} stages"
         titled[f"{one} on each rank: {pictures.idle_share(boxes, ranks):.0%} idle"] = boxes

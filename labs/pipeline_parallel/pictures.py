@@ -299,7 +299,7 @@ def _draw_row(axes, x, y, boxes, rank, end, until, listed):
     axes.text(LEFT - 6, y + BAND / 2, f"rank {rank}", ha="right", va="center", size=SMALL)
     if not listed:
         own_end = max((box.end for box in boxes if box.reached), default=0.0)
-        rectangles(axes, _idle(mine, x, y, min(own_end, cut)), fc=PAPER, ec=INK, lw=0.0, hatch="//////", alpha=0.35)
+        rectangles(axes, _idle(mine, x, y, min(own_end, cut)), fc=PAPER, ec=INK, lw=0.3, hatch="////")
     for box in mine:
         left, stop = x(box.start), x(min(box.end, cut))
         fill = colour(box.kind, box.chunk) if box.reached else "none"

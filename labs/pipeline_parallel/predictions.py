@@ -35,8 +35,8 @@ def reveal_idle(guess):
     p, m = STAGES, MICRO_BATCHES
     guess.reveal(
         100 * (p - 1) / (m + p - 1),
-        f"A micro-batch keeps a GPU busy for one slot. The last GPU gets its first one {p - 1} slots late, and then has {m} "
-        f"of them: {m} busy slots of {m + p - 1}, and backward is the same the other way round. "
+        f"A micro-batch keeps a GPU busy for one slot. The last GPU gets its first one {p - 1} slots late, and then "
+        f"has {m} of them: {m} busy slots of {m + p - 1}, and backward is the same the other way round. "
         f"({p - 1}/{p} = {(p - 1) / p:.0%} was the share without micro-batches.)",
     )
 

@@ -18,3 +18,8 @@ ALL = {name: value for name, value in vars(exercises).items() if isinstance(valu
 @pytest.mark.parametrize("name", ALL)
 def test_exercise(name):
     assert_exercise(ALL[name], WRONG[name], RIGHT[name])
+
+
+def test_the_core_earns_seventy_per_cent():
+    core = sum(exercise.points for exercise in ALL.values() if exercise.core)
+    assert (core, sum(exercise.points for exercise in ALL.values())) == (8, 11)
