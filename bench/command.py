@@ -17,6 +17,7 @@ FIGURES = {
     "start-up": "bench.start_up",
     "ring-on-gloo": "bench.ring_on_gloo",
     "ddp-step": "bench.ddp_step",
+    "pipeline": "bench.pipeline",
     "scale": "bench.scale",
 }
 FORMAT = 1  # of the JSON file

@@ -67,7 +67,7 @@ class Worker:
             self.hand_on(step, result)
             peak = max(peak, len(self.held) + len(self.waiting))
         self.post.finish()
-        return {"loss": sum(self.losses) if self.losses else None, "peak": peak, "spans": spans}
+        return {"loss": sum(self.losses).item() if self.losses else None, "peak": peak, "spans": spans}
 
     def take(self, step):
         """What the action needs from the neighbouring stage; None where there is none."""
@@ -95,7 +95,7 @@ class Worker:
         root = self.stages[number](x)
         if number == self.plan.last_stage:  # scaled here, once; every gradient follows from it
             root = self.loss(root, self.targets[micro_batch]) * self.weights[micro_batch]
-            self.losses.append(root.item())
+            self.losses.append(root.detach())
         self.held[number, micro_batch] = root, x
         return root.detach()
 
@@ -114,5 +114,5 @@ class Worker:
 
     @staticmethod
     def for_sending(gradient, x):
-        """Somebody waits for a gradient of this shape, even where it is zero because nothing depends on the input."""
-        return x.new_zeros(x.shape) if gradient is None else gradient
+        """The stage before waits for a gradient, even where it is zero because nothing depends on the input."""
+        return x.new_zeros(x.shape) if gradient is None and x.requires_grad else gradient
