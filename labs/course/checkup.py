@@ -67,13 +67,6 @@ OPTIONAL = (
         module="cuda.bindings.nvrtc",
     ),
     Optional("nvcc", "nothing: no lesson needs the CUDA toolkit", "NVIDIA's CUDA toolkit", program="nvcc"),
-    Optional(
-        "g++",
-        "cells that begin with %%cpp or %%cuda do not run",
-        "apt install g++ (or your system's compiler)",
-        program="g++",
-    ),
-    Optional("nanobind", "C++ lessons cannot build modules", "pip install -e '.[cpp]'", module="nanobind"),
     Optional("h5py", "HDF5 files are not compared with Python's reader", "pip install h5py", module="h5py"),
     Optional(
         "scikit-learn",
@@ -164,6 +157,7 @@ def doctor():
         if not (name == "torch" and torch_fault)
     ]
     details += [(item.name, _optional(item)) for item in OPTIONAL]
+    details += _cplusplus()
     return Checkup(verdict, ready, tuple(details))
 
 
@@ -171,6 +165,31 @@ def _optional(item):
     """Say whether something optional is here, and if not, what that costs."""
     here = _has_module(item.module) if item.module else shutil.which(item.program) is not None
     return "here" if here else f"not here: {item.without}. To get it: {item.install}"
+
+
+def _cplusplus():
+    """Return what is here for the C++ lessons: a compiler, nanobind, CMake, and each optional library."""
+    from labs.kit.native import libraries, parts, project
+    from labs.kit.native.failures import NativeError
+    from labs.kit.native.toolchain import compiler
+
+    def state(look):
+        try:
+            return f"here: {look()}"
+        except NativeError as missing:
+            return "not here: " + str(missing).replace("\n", " ")
+
+    found = [
+        ("C++ compiler", state(lambda: compiler().version)),
+        ("nanobind", state(libraries.nanobind)),
+        ("Python.h", state(libraries.python_headers)),
+        ("CMake", state(project.cmake)),
+    ]
+    for part in parts.PARTS:
+        folder = part.folder()
+        missing = f"not here: {part.without}. To get it: {part.install}"
+        found.append((part.name, f"here: {folder}" if folder else missing))
+    return found
 
 
 def _has_module(name):

@@ -11,7 +11,7 @@ from labs.course.anatomy import opening_box, parse_check
 from labs.course.canonical import NotebookError, canonical, read, where
 from labs.course.catalogue import BAD_NAME, LESSON_FILE, exercises_of
 from labs.course.execute import SIZE_LIMIT
-from labs.course.stubs import clear_source
+from labs.course.stubs import CPP_MAGICS, clear_source
 
 MAX_LINES = 15
 MAX_FRAMES = 12
@@ -264,9 +264,11 @@ def _check_show(name, notebook):
 
 def _names(source):
     """Return the names that a cell defines at its top level, and the names that it reads anywhere."""
+    if source.lstrip().startswith(CPP_MAGICS):  # their names are found by the text
+        return set(re.findall(r"\b[A-Za-z_]\w*(?=\s*[({;=])", source)) | _magic_names(source), set()
     try:
         tree = ast.parse("\n".join(line for line in source.split("\n") if not line.lstrip().startswith(("%", "!"))))
-    except SyntaxError:  # C++ and other cell magics: their names are found by the text
+    except SyntaxError:  # other cell magics
         return set(re.findall(r"\b[A-Za-z_]\w*(?=\s*[({;=])", source)), set()
     defined, used = set(), set()
     for statement in tree.body:
@@ -286,3 +288,8 @@ def _names(source):
             if symbol.is_referenced() and (symbol.is_global() or scope.get_type() == "module")
         }
     return defined, used
+
+
+def _magic_names(source):
+    """The names on the first line of a cell with a magic: ``%%cpp parse_row`` gives parse_row."""
+    return set(re.findall(r"(?<![-\w.])[A-Za-z_]\w*", source.lstrip().split("\n")[0])[1:])

@@ -52,8 +52,24 @@ def test_missing_options_cost_what_is_said_and_nothing_else(torch, monkeypatch):
     assert found.ready
     details = dict(found.details)
     assert details["numba-cuda"].startswith("not here: kernels run on the virtual device")
-    assert "%%cpp" in details["g++"]
+    assert details["C++ compiler"].startswith("not here: ") and "apt-get install g++" in details["C++ compiler"]
+    assert details["CMake"].startswith(("not here: CMake", "here: "))  # one beside Python needs no PATH
     assert all(details[item.name].startswith("not here: ") for item in checkup.OPTIONAL)
+
+
+def test_each_library_for_cplusplus_is_here_or_costs_what_is_said(torch, monkeypatch, tmp_path):
+    from labs.kit.native import libraries, parts
+
+    (tmp_path / "nlohmann").mkdir()
+    (tmp_path / "nlohmann/json.hpp").touch()
+    monkeypatch.setattr(libraries, "SYSTEM", (str(tmp_path),))
+    monkeypatch.setattr(libraries, "SHIPPED", ())
+    monkeypatch.setattr(libraries, "eigen", lambda: None)
+    details = dict(doctor().details)
+    assert details["nlohmann_json"] == f"here: {tmp_path}"
+    assert details["Eigen"].startswith("not here: C++ cells cannot use Eigen's matrices. To get it: pip install")
+    assert details["HDF5"] == "not here: lesson 21 reads HDF5 files with h5py only. To get it: apt install libhdf5-dev"
+    assert {part.name for part in parts.PARTS} <= set(details)
 
 
 @pytest.mark.parametrize("error", [ImportError("no torch"), OSError("broken binary")])

@@ -39,7 +39,7 @@ def main(args):
         could be graded; 130 when interrupted.
     """
     # Here and not above: other verbs describe this one's arguments and shall not wait for zmq.
-    from labs.course.grade import report, sandbox
+    from labs.course.grade import compiled, report, sandbox
     from labs.course.grade.course import Course
     from labs.course.grade.grade import grade_many
     from labs.course.grade.verdict import Limits
@@ -52,6 +52,7 @@ def main(args):
             raise CourseError("--timeout must be above 0 and --jobs at least 1.")
         limits = Limits(cell=args.timeout / 2, exercise=args.timeout, total=10 * args.timeout)
         results = []
+        compiled.prepare(course, dict.fromkeys(name for path in paths if (name := course.name_of(path))))
         isolate = True if args.require_isolation else None
         with sandbox.sandbox((course.package,), course.hidden, isolate) as box:
             with contextlib.closing(grade_many(paths, course, secret, box, limits=limits, jobs=args.jobs)) as coming:

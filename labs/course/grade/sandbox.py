@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from labs.course.grade import jail, library
+from labs.course.grade import compiled, jail, library
 from labs.course.grade.fault import NoSandbox
 from labs.course.grade.kernel import Kernel, KernelLost, KernelSlow
 
@@ -72,6 +72,7 @@ class Sandbox:
         base = Path(os.path.realpath(sys.executable)).parent.parent
         bytecode = os.environ.get("PYTHONPYCACHEPREFIX")
         shown = dict.fromkeys([*system, sys.prefix, str(base), sys.base_prefix, *packages, self.library])
+        shown |= dict.fromkeys(str(folder) for folder in [compiled.support()] if folder)
         if bytecode and os.path.isdir(bytecode):
             shown[bytecode] = None
         read_only = [path for path in shown if path != "/"]
@@ -110,6 +111,8 @@ def environment(folder):
         # Verdicts rest on virtual ranks; real ones need processes and sockets that are not to be had inside.
         "LABS_REAL_RANKS": "off",
     }  # fmt: skip
+    if folder := compiled.support():
+        env["LABS_CACHE_READ"] = str(folder.parent)
     return env | {k: os.environ[k] for k in ("PYTHONPYCACHEPREFIX",) if k in os.environ}
 
 

@@ -39,6 +39,12 @@ def is_answer(answer) -> bool:
     return callable(answer) or (hasattr(answer, "text") and hasattr(answer, "symbol"))
 
 
+def unavailable(answer) -> str:
+    """Why an answer cannot run on this machine (no compiler for it), or empty text."""
+    why = getattr(answer, "unavailable", "")
+    return clip(why) if type(why) is str else ""
+
+
 def untouched(answers) -> bool:
     """Whether one of the answers is a function with an empty body: ``...``, ``pass``, or only a docstring."""
     return any(_is_empty(answer) for answer in answers)

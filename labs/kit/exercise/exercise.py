@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from labs.kit.exercise import plain, progress
-from labs.kit.exercise.answers import call_problem, untouched
+from labs.kit.exercise.answers import call_problem, unavailable, untouched
 from labs.kit.exercise.case import Case, Wrong, short
 from labs.kit.exercise.explain import clip, stopped, unsolved, where
 from labs.kit.exercise.scoring import score
@@ -160,9 +160,15 @@ class Exercise:
         return score(self.points, outcomes)
 
     def __call__(self, *answers):
-        """Check `answers`, show the report, and raise `NotYet` unless all cases pass. Returns None."""
+        """Check `answers`, show the report, and raise `NotYet` unless all cases pass. Returns None.
+
+        An answer in a language for which this machine has no compiler is not checked: that is said, and nothing else.
+        """
         from labs.kit.exercise.report import Report
 
+        if missing := next((why for answer in answers if (why := unavailable(answer))), ""):
+            print(f"Not checked here: {self.title}. {missing}")
+            return None
         if problem := call_problem(self, answers):
             report = Report(self, (), problem=problem)
         else:

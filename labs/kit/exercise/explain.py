@@ -68,6 +68,8 @@ def stopped(error) -> Wrong:
         kind, message, place = clip(type(error).__name__, 60), clip(error, 400), where(error)
     if kind == "SystemExit":
         return Wrong("error", f"Your code called exit. What should it return instead?{_at(place)}")
+    if kind == "TooSlow":  # C++ that did not return within its time limit
+        return Wrong("timeout", f"Does a loop of your code ever end? {message}{_at(place)}")
     first, _, rest = message.partition("\n")
     what = f"{kind}: {first}" if first else kind
     question = f"Your code stopped with {what}. What did that line get that it did not expect?"

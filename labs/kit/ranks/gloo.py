@@ -1,4 +1,4 @@
-"""What is special about gloo: an average that older releases got wrong, and a crash of DDP under checks."""
+"""What is special about gloo: an average that older releases got wrong, and what breaks while calls are checked."""
 
 from __future__ import annotations
 
@@ -38,3 +38,32 @@ def spare_ddp_its_log(dist: Any) -> None:
             pass
 
     dist.Logger = Logger
+
+
+def count_collectives_only(dist: Any) -> None:
+    """Let ranks send different numbers of messages before a collective while collectives are checked.
+
+    Under TORCH_DISTRIBUTED_DEBUG=DETAIL, PyTorch 2.13 compares how many calls each rank has made, and on gloo counts
+    messages among them: rank 0 sends to rank 1, rank 2 has nothing to say, and the broadcast that follows fails as a
+    mismatch. Here the messages of the default group travel in a second group of the same ranks, whose calls nobody
+    compares. Groups that a program makes itself are left as they are.
+    """
+    from torch.distributed import ProcessGroup
+
+    world = dist.group.WORLD.group_name
+    messages = dist.new_group()
+
+    def elsewhere(call):
+        def through(group, *args):
+            return call(messages if group.group_name == world else group, *args)
+
+        return through
+
+    for name in ("send", "recv", "recv_anysource"):
+        setattr(ProcessGroup, name, elsewhere(getattr(ProcessGroup, name)))
+
+
+def prepare(dist: Any) -> None:
+    """Do what a group of gloo that checks collectives needs before a program runs."""
+    spare_ddp_its_log(dist)
+    count_collectives_only(dist)

@@ -19,7 +19,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from labs.kit.ranks.gloo import spare_ddp_its_log
+from labs.kit.ranks import gloo
 
 INSIDE_RANK = "LABS_INSIDE_RANK"  # set in ranks that `run` has started itself
 
@@ -49,7 +49,7 @@ def join(program: Callable, args: tuple | Callable[[int], tuple], backend: str, 
         dist.init_process_group(backend, timeout=datetime.timedelta(seconds=timeout))
         atexit.register(_leave)
         if check and backend == "gloo":
-            spare_ddp_its_log(dist)
+            gloo.prepare(dist)
     from labs.kit.ranks.worker import on_device, seed
 
     own = tuple(args(rank)) if callable(args) else copy.deepcopy(tuple(args))

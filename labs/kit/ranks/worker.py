@@ -163,7 +163,7 @@ def _join(job: dict[str, Any]) -> Any:
         job["backend"], store=store, rank=job["rank"], world_size=job["world_size"], timeout=patience
     )
     if job["backend"] == "gloo" and dist.get_debug_level() == dist.DebugLevel.DETAIL:
-        gloo.spare_ddp_its_log(dist)
+        gloo.prepare(dist)
     if job["check_average"]:
         gloo.assert_average(dist)
     return dist

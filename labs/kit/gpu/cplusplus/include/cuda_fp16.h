@@ -1,0 +1,3 @@
+// Makes half and its functions visible, as CUDA's header of this name does.
+#include "cuda_on_cpu.h"
+using namespace emulated_fp16;
