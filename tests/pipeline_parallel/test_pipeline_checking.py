@@ -179,8 +179,11 @@ def test_blocking_sends_deadlock_where_the_virtual_machine_deadlocks(schedule):
     except ranks.Deadlock as deadlock:
         waiting = {place.rank: place.operation for place in deadlock.waiting}
     stuck = stuck_ranks(schedule, "blocking")
-    verbs = {"send": "send", "receive": "recv"}
-    assert {rank: verbs[still.verb] for rank, still in stuck.items()} == waiting
+    words = {"send": "send to", "receive": "recv from"}
+    assert waiting == {
+        rank: f"{words[still.verb]} rank {still.peer.rank} (4 B, tag {number_of(still.message)})"
+        for rank, still in stuck.items()
+    }
     assert {f.rank for f in check(schedule, sends="blocking")} == set(waiting)
 
 
