@@ -46,7 +46,7 @@ def norm(model):
     return torch.cat([parameter.grad.reshape(-1) for parameter in model.parameters()]).norm().item()
 
 
-def train(variant, optimiser, steps=40, micro_batches=8, batch=64):
+def train(variant, optimiser, steps=30, micro_batches=8, batch=64):
     """Train lesson 07's network on the digits with one of the variants.
 
     Parameters
@@ -73,7 +73,7 @@ def train(variant, optimiser, steps=40, micro_batches=8, batch=64):
     return losses, norms
 
 
-def curves(steps=40):
+def curves(steps=30):
     """Draw loss and gradient norm over the steps of training with Adam, for the right sum and the three bugs.
 
     Parameters

@@ -64,7 +64,11 @@ def verify(case, output):
                 draw=False,
             )
         if v > 1 and own == [[rank] for rank in range(p)]:
-            wrong("one_stage_each", f"Every rank uses one stage. Where are the other {v - 1}?", draw=False)
+            wrong(
+                "one_stage_each",
+                f"Every rank uses one stage. There are {p * v} in all: who computes the others?",
+                draw=False,
+            )
         wrong(
             "wrong_stages",
             f"Rank 0 has the stages {own[0]}. Which should it have?",

@@ -116,7 +116,8 @@ def check_complete(rows, p, m, kinds="FB"):
             kind, micro = missing[0]
             wrong(
                 "missing",
-                f"Rank {rank} never computes the {WORDS[kind]} of micro-batch {micro}. Who waits for it?",
+                f"Rank {rank} never computes the {WORDS[kind]} of micro-batch {micro}. "
+                + ("What shall the optimiser take instead?" if kind == "W" else "Who waits for it?"),
                 f"Count: {len(kinds)} kinds, {m} of each, so {len(kinds) * m} actions on every rank. Yours has {len(row)}.",
                 "Look at the end of the list: what is left when the last forward has been done?",
             )
@@ -165,9 +166,18 @@ def check_runs(rows, mirrored=None):
     from labs.pipeline_parallel.actions import schedule_from
     from labs.pipeline_parallel.checking import check
 
-    told = [finding.text for finding in check(schedule_from(rows)) if finding.kind == "deadlock"]
-    if not told:
+    stuck = timed(rows).stuck
+    if not stuck:
         return
+    told = []
+    for finding in check(schedule_from(rows)):
+        if finding.kind == "deadlock":
+            rank, (other, place) = finding.rank, finding.waits_for
+            text = f"rank {rank} stands before {label(rows[rank][finding.position])}: it needs {label(rows[other][place])} of "
+            text += f"rank {other}" + (
+                f", which stands before {label(rows[other][stuck[other]])}" if other in stuck else ""
+            )
+            told.append(text)
     ahead = [runs_ahead(row) for row in rows]
     hint, question, *then = (
         "deadlock",
@@ -185,11 +195,16 @@ def runs_ahead(row):
     return next((place for place, action in enumerate(row) if action[0] == "B"), len(row))
 
 
+def label(action):
+    """F0 for ("F", 0), and F4.0 for the forward of stage 4, micro-batch 0."""
+    return action[0] + ".".join(map(str, action[1:]))
+
+
 def evidence(rows, most=6):
     """The lists as text."""
-    lines = []
+    lines = ["\n(F4.0: forward of stage 4, micro-batch 0)"] if any(len(action) > 2 for action in rows[0][:1]) else []
     for rank, row in enumerate(rows[:most]):
-        text = " ".join("".join(map(str, action[:1])) + ".".join(map(str, action[1:])) for action in row)
+        text = " ".join(map(label, row))
         lines.append(f"\nrank {rank}: {text if len(text) <= 100 else text[:98] + ' …'}")
     return "".join(lines) + ("\n…" if len(rows) > most else "")
 

@@ -336,8 +336,10 @@ def _draw_live(axes, x, y, boxes, rank, end, until):
     if until is None:
         text = "" if stuck else f"holds up to {most_held(boxes, rank)}"
     else:
-        now = held(boxes, rank, until)
-        text = "holds " + (" ".join(str(micro) for micro, _ in now[:8]) + (" …" if len(now) > 8 else "") or "none")
+        now = [f"F{micro}" + "'" * chunk for micro, chunk in held(boxes, rank, until)]
+        text = "holds " + (
+            " ".join(now) if 0 < len(now) < 5 else f"{len(now)}: {now[0]} to {now[-1]}" if now else "none"
+        )
     axes.text(WIDTH - RIGHT + 6, y - BAND / 2 - 1, text, ha="left", va="center", size=SMALL)
 
 

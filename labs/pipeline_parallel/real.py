@@ -87,7 +87,7 @@ def timed(plans, make, width, repeats, dist):
     return timing.by_turns(calls, repeats, dist), spans[SHOWN]
 
 
-def measure(answer, stages=4, computing=False, repeats=5):
+def measure(answer, stages=4, computing=False, repeats=4):
     """Time a step with the learner's schedule on real processes, over the number of micro-batches.
 
     Parameters
