@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from labs.pipeline_parallel.actions import Action, Schedule, placement_of, shape_of
+from labs.pipeline_parallel.actions import Action, Schedule, shape_of
 from labs.pipeline_parallel.batches import sizes_of
 from labs.pipeline_parallel.order import Step, channels_of, steps_of
 
@@ -53,7 +53,7 @@ def plans_of(schedule: Schedule, forms: list[tuple[tuple[int, ...], Any]], batch
     -------
     list of RankPlan
     """
-    shape, homes = shape_of(schedule), placement_of(schedule)
+    shape = shape_of(schedule)
     sizes = sizes_of(batch, shape.micro_batches)
     steps = steps_of(schedule)
     positions = {step.action: position for row in steps for position, step in enumerate(row)}
@@ -65,7 +65,6 @@ def plans_of(schedule: Schedule, forms: list[tuple[tuple[int, ...], Any]], batch
     incoming: list[dict] = [{} for _ in schedule]
     for (sender, receiver), actions in channels_of(schedule).items():
         incoming[receiver][sender] = tuple(map(message, actions))
-    assert len(homes) == shape.stages
     return [RankPlan(row, incoming[rank], shape.stages - 1, sizes) for rank, row in enumerate(steps)]
 
 

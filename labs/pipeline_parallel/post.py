@@ -18,10 +18,12 @@ class Post:
     ----------
     plan : plan.RankPlan
     dist : torch.distributed or its virtual twin
+    groups : tuple
+        For messages to lower and to higher ranks, see `directions`.
     """
 
-    def __init__(self, plan, dist):
-        self.dist, self.groups = dist, _one_group_for_each_direction(dist)
+    def __init__(self, plan, dist, groups=(None, None)):
+        self.dist, self.groups = dist, groups
         self.expected = {sender: deque(messages) for sender, messages in plan.incoming.items()}
         self.posted = {sender: deque() for sender in self.expected}
         self.arrived = {}  # by action: the tensor
@@ -92,8 +94,18 @@ class Post:
         return self.groups[sender < receiver]
 
 
-def _one_group_for_each_direction(dist):
-    """NCCL works off what two ranks exchange in a group in the order of posting, so each direction gets its own."""
-    if dist.get_backend() != "nccl":
-        return None, None
-    return dist.new_group(), dist.new_group()
+def directions(dist):
+    """Groups for messages to lower and to higher ranks: two of their own on NCCL, else the usual one for both.
+
+    NCCL works off what two ranks exchange within a group in the order in which it was posted, so that a send would wait
+    for the receive before it. All ranks must call this together.
+
+    Parameters
+    ----------
+    dist : torch.distributed or its virtual twin
+
+    Returns
+    -------
+    tuple
+    """
+    return (dist.new_group(), dist.new_group()) if dist.get_backend() == "nccl" else (None, None)

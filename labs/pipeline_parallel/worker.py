@@ -7,7 +7,7 @@ from time import perf_counter
 from labs.kit.virtual import work
 from labs.pipeline_parallel import halves
 from labs.pipeline_parallel.batches import weights_of
-from labs.pipeline_parallel.post import Post
+from labs.pipeline_parallel.post import Post, directions
 
 HOLDS_ANSWERS = True  # the learner writes an executor in an extension: the grader's sandbox gets a stub
 
@@ -27,6 +27,7 @@ class Worker:
 
     def __init__(self, plan, stages, dist, durations=None):
         self.plan, self.stages, self.dist, self.durations = plan, stages, dist, durations
+        self.groups = directions(dist)
         self.do = {"F": self.forward, "B": self.backward, "I": self.backward_input, "W": self.backward_weight}
 
     def step(self, inputs, targets, loss, reduction="mean"):
@@ -54,7 +55,7 @@ class Worker:
         for stage in self.stages.values():
             stage.zero_grad(set_to_none=True)
         self.held, self.waiting, self.local, self.losses = {}, {}, {}, []
-        self.post = Post(self.plan, self.dist)
+        self.post = Post(self.plan, self.dist, self.groups)
         peak, spans = 0, []
         for step in self.plan.steps:
             taken = self.take(step)
@@ -87,6 +88,7 @@ class Worker:
             self.post.send(result.contiguous(), step.target_place.rank, step.target_place.position)
 
     def forward(self, action, x):
+        """F: returns the output, cut off from the graph, which stays until backward."""
         _, number, micro_batch = action
         if number == 0:
             x = self.inputs[micro_batch].detach()
@@ -100,15 +102,18 @@ class Worker:
         return root.detach()
 
     def backward(self, action, gradient):
+        """B: accumulates the weights' gradients and returns the input's."""
         root, x = self.held.pop(action[1:])
         return self.for_sending(halves.whole(root, x, gradient), x)
 
     def backward_input(self, action, gradient):
+        """I: returns the input's gradient; the graph stays until W."""
         root, x = self.held.pop(action[1:])
         self.waiting[action[1:]] = root, gradient
         return self.for_sending(halves.of_input(root, x, gradient), x)
 
     def backward_weight(self, action, _):
+        """W: accumulates the weights' gradients."""
         root, gradient = self.waiting.pop(action[1:])
         halves.of_weights(root, self.stages[action.stage].parameters(), gradient)
 

@@ -300,3 +300,9 @@ def test_sent_tensors_are_let_go_as_soon_as_they_must_have_arrived(monkeypatch):
     assert kept(one_f_one_b(3, 32), monkeypatch) <= 2 * 3
     assert kept(interleaved(2, 2, 32), monkeypatch) <= 10
     assert kept(gpipe(3, 32), monkeypatch) >= 32, "which is what is there to be saved"
+
+
+@pytest.mark.parametrize("schedule", [one_f_one_b(3, 4), interleaved(2, 2, 4), zbv(2, 3)])
+def test_a_group_for_each_direction_as_nccl_needs_it(schedule, monkeypatch):
+    monkeypatch.setattr("labs.pipeline_parallel.worker.directions", lambda dist: (dist.new_group(), dist.new_group()))
+    compare(schedule, 8, "mean", run_pipeline(schedule, network(shape_of(schedule).stages), *batch(8), LOSSES["mean"]))
