@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from labs.pipeline_parallel import pictures
 from labs.pipeline_parallel.actions import BadSchedule, schedule_from
+from labs.pipeline_parallel.boxes import boxes_of, idle_share, unreached
 from labs.pipeline_parallel.durations import Durations
 from labs.pipeline_parallel.simulation import simulate
 
@@ -48,11 +49,11 @@ def show(rows, name="A schedule"):
     labs.kit.draw.Picture
     """
     timeline = simulate(schedule_from(rows))
-    boxes = pictures.boxes_of(timeline.spans)
+    boxes = boxes_of(timeline.spans)
     title = _told(boxes, len(rows))
     if timeline.stuck:
         title = f"stuck: ranks {', '.join(map(str, timeline.stuck))} wait for ever"
-        boxes = boxes + pictures.unreached(rows, timeline)
+        boxes = boxes + unreached(rows, timeline)
     return pictures.schedule({title: boxes}, len(rows), name=name)
 
 
@@ -72,7 +73,7 @@ def play(answer, stages=4, micro_batches=4):
     found = schedule_of(answer, stages, micro_batches)
     if found is None:
         return None
-    boxes = pictures.boxes_of(simulate(found).spans)
+    boxes = boxes_of(simulate(found).spans)
     return pictures.player(
         boxes, stages, label=f"Your {answer.__name__}, {stages} stages, {micro_batches} micro-batches"
     )
@@ -94,7 +95,7 @@ def compare(answers, stages=4, micro_batches=8):
     found = {title: schedule_of(answer, stages, micro_batches) for title, answer in answers.items()}
     if None in found.values():
         return None
-    titled = {title: pictures.boxes_of(simulate(plan).spans) for title, plan in found.items()}
+    titled = {title: boxes_of(simulate(plan).spans) for title, plan in found.items()}
     name = f"{stages} stages, {micro_batches} micro-batches"
     return pictures.schedule(
         {f"{title}: {_told(boxes, stages)}": boxes for title, boxes in titled.items()}, stages, name=name
@@ -105,7 +106,7 @@ def unsplit(stages=4):
     """Draw a batch that goes through the stages in one piece, as lesson 11 left it."""
     from labs.pipeline_parallel.schedules import gpipe
 
-    boxes = pictures.boxes_of(simulate(gpipe(stages, 1)).spans)
+    boxes = boxes_of(simulate(gpipe(stages, 1)).spans)
     return pictures.schedule(
         {f"One batch in one piece: {_told(boxes, stages)}": boxes}, stages, name="Without micro-batches"
     )
@@ -129,9 +130,9 @@ def thin_stages(ranks=4, micro_batches=4, per_rank=(1, 2, 4)):
     titled = {}
     for v in per_rank:
         plan = interleaved(v, ranks, micro_batches) if v > 1 else one_f_one_b(ranks, micro_batches)
-        boxes = pictures.boxes_of(simulate(plan, Durations().scaled(1 / v)).spans)
+        boxes = boxes_of(simulate(plan, Durations().scaled(1 / v)).spans)
         one = "1 stage" if v == 1 else f"{v} stages"
-        titled[f"{one} on each rank: {pictures.idle_share(boxes, ranks):.0%} idle"] = boxes
+        titled[f"{one} on each rank: {idle_share(boxes, ranks):.0%} idle"] = boxes
     return pictures.schedule(
         titled, ranks, name=f"Interleaving on {ranks} ranks", unit="time (1 = a thick stage's forward)"
     )
@@ -141,10 +142,10 @@ def to_read(stages=4, micro_batches=4):
     """Draw the schedule that the learner reads: ZB-H1 of Qi and others."""
     from labs.pipeline_parallel.zero_bubble import zb_h1
 
-    boxes = pictures.boxes_of(simulate(zb_h1(stages, micro_batches)).spans)
+    boxes = boxes_of(simulate(zb_h1(stages, micro_batches)).spans)
     return pictures.schedule({"": boxes}, stages, name=f"ZB-H1, {stages} stages, {micro_batches} micro-batches")
 
 
 def _told(boxes, ranks):
     end = max(box.end for box in boxes)
-    return f"done after {end:g}, {pictures.idle_share(boxes, ranks):.0%} idle"
+    return f"done after {end:g}, {idle_share(boxes, ranks):.0%} idle"

@@ -226,7 +226,8 @@ def drawn(rows, name, marks=()):
     marks : collection of (rank, kind, micro)
         Actions with a red edge.
     """
-    from labs.pipeline_parallel.pictures import boxes_of, schedule, unreached
+    from labs.pipeline_parallel.boxes import boxes_of, unreached
+    from labs.pipeline_parallel.pictures import schedule
 
     timeline = timed(rows)
     red = {tuple(mark) for mark in marks}

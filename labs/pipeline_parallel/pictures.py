@@ -2,121 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from labs.pipeline_parallel.boxes import Box, held, idle_share, levels, most_held
 
 LEFT, RIGHT, BAND, LIVE, GAP, TITLE, AXIS = 50.0, 92.0, 17.0, 9.0, 7.0, 20.0, 34.0  # points
 WIDTH = 504.0
 MOST_ROWS, MOST_FRAMES = 16, 12
-
-
-class Box(NamedTuple):
-    """One action of a schedule, placed in time.
-
-    Attributes
-    ----------
-    rank : int
-    kind : str
-        "F" forward, "B" backward, or its halves "I" (gradient of the input) and "W" (gradient of the weights).
-    micro : int
-    chunk : int
-        Which of the rank's stages, from 0.
-    start, end : float
-        In the unit of the axis. In a picture of lists: the place in the list, and one more.
-    wrong : bool
-        A fault: drawn with a red edge.
-    reached : bool
-        False for what was never done: only an outline, beyond the end of what was.
-    """
-
-    rank: int
-    kind: str
-    micro: int
-    chunk: int
-    start: float
-    end: float
-    wrong: bool = False
-    reached: bool = True
-
-
-def boxes_of(spans):
-    """Boxes for what a simulated schedule did.
-
-    Parameters
-    ----------
-    spans : iterable
-        With ``rank``, ``action`` (kind, stage, micro_batch), ``start`` and ``end``.
-
-    Returns
-    -------
-    list of Box
-    """
-    spans = list(spans)
-    stages = {}
-    for span in spans:
-        stages.setdefault(span.rank, set()).add(span.action.stage)
-    chunks = {(rank, stage): chunk for rank, own in stages.items() for chunk, stage in enumerate(sorted(own))}
-    return [
-        Box(s.rank, s.action.kind, s.action.micro_batch, chunks[s.rank, s.action.stage], s.start, s.end) for s in spans
-    ]
-
-
-def unreached(rows, timeline, most=8):
-    """Outlines for the actions that a stuck schedule never does, the first of each rank in red.
-
-    Parameters
-    ----------
-    rows : list of list of tuple
-        (kind, ..., micro-batch) by rank.
-    timeline : labs.pipeline_parallel.timeline.Timeline
-    most : int
-        Of each rank.
-
-    Returns
-    -------
-    list of Box
-    """
-    start, width = timeline.makespan + 1, 1.5
-    return [
-        Box(rank, row[0], row[-1], 0, start + width * k, start + width * (k + 1), wrong=k == 0, reached=False)
-        for rank, at in timeline.stuck.items()
-        for k, row in enumerate(rows[rank][at : at + most])
-    ]
-
-
-def held(boxes, rank, until=float("inf")):
-    """Activations that a rank holds at an instant: (micro, chunk) pairs, the oldest first.
-
-    A forward stores what its backward needs from the moment when it begins; the last backward of that micro-batch (W
-    where the backward is split, else B) lets it go when it ends.
-    """
-    mine = sorted((box for box in boxes if box.rank == rank and box.reached), key=lambda box: box.start)
-    split = any(box.kind == "W" for box in boxes)
-    gone = {(b.micro, b.chunk) for b in mine if b.kind == ("W" if split else "B") and b.end <= until}
-    return [(b.micro, b.chunk) for b in mine if b.kind == "F" and b.start < until and (b.micro, b.chunk) not in gone]
-
-
-def most_held(boxes, rank):
-    """The greatest number of activations that a rank holds at any instant."""
-    return max((count for _, count in levels(boxes, rank)), default=0)
-
-
-def levels(boxes, rank):
-    """Instants at which the number of held activations of a rank changes, and the number from then on."""
-    mine = [box for box in boxes if box.rank == rank and box.reached]
-    last = "W" if any(box.kind == "W" for box in boxes) else "B"
-    changes = [(b.start, 1, +1) for b in mine if b.kind == "F"] + [(b.end, 0, -1) for b in mine if b.kind == last]
-    found, count = [], 0
-    for at, _, change in sorted(changes):
-        count += change
-        found.append((at, count))
-    return found
-
-
-def idle_share(boxes, ranks):
-    """Share of the step in which a rank does nothing, the mean over all ranks."""
-    end = max((box.end for box in boxes), default=0.0)
-    busy = sum(box.end - box.start for box in boxes if box.reached)
-    return 1 - busy / (ranks * end) if end else 0.0
 
 
 def schedule(titled, ranks, *, name, until=None, unit="time (1 = one forward)", end=None):
@@ -231,13 +121,15 @@ def _words(title, boxes, ranks, until):
         holds = ", ".join(f"rank {rank}: {len(held(boxes, rank, until))}" for rank in range(min(ranks, MOST_ROWS)))
         return f"{head}up to time {until:g}; activations held by {holds}."
     stuck = sorted({box.rank for box in boxes if not box.reached})
+    red = ", ".join(f"{_label(box)} of rank {box.rank}" for box in boxes if box.wrong)
+    marked = f" In red: {red}." if red else ""
     order = " ".join(f"Rank {rank}: {' '.join(map(_label, _row(boxes, rank)))}." for rank in range(min(ranks, 4)))
     if stuck:
-        return f"{head}stuck, ranks {', '.join(map(str, stuck))} never get on. {order}"
+        return f"{head}stuck, ranks {', '.join(map(str, stuck))} never get on. {order}{marked}"
     most = ", ".join(str(most_held(boxes, rank)) for rank in range(min(ranks, MOST_ROWS)))
     return (
         f"{head}done after {end:g}, {idle_share(boxes, ranks):.0%} idle; activations held at most, by rank: {most}. "
-        f"{order}"
+        f"{order}{marked}"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import sleep
 
 from labs.pipeline_parallel import pictures
+from labs.pipeline_parallel.boxes import Box, idle_share
 
 WIDTH, LAYERS, BATCH = 512, 6, 512
 COUNTS = (1, 2, 4, 8, 16)
@@ -133,7 +134,7 @@ def measure(answer, stages=4, computing=False, repeats=4):
 def _boxes(schedule, spans):
     zero = min(begin for own in spans for begin, _ in own)
     return [
-        pictures.Box(rank, action.kind, action.micro_batch, 0, (begin - zero) * 1e3, (end - zero) * 1e3)
+        Box(rank, action.kind, action.micro_batch, 0, (begin - zero) * 1e3, (end - zero) * 1e3)
         for rank, row in enumerate(schedule)
         for action, (begin, end) in zip(row, spans[rank])
     ]
@@ -184,7 +185,7 @@ def real_step(found):
     if not found:
         return None
     boxes, p = found["boxes"], found["stages"]
-    title = f"Measured: {pictures.idle_share(boxes, p):.0%} idle"
+    title = f"Measured: {idle_share(boxes, p):.0%} idle"
     return pictures.schedule(
         {title: boxes}, p, name=f"A real step on {p} processes, {SHOWN} micro-batches", unit="time (ms)"
     )

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from labs.kit.exercise import Question
-from labs.pipeline_parallel import bugs, calculator_picture, exercises, figures, pictures, predictions, real
+from labs.pipeline_parallel import bugs, calculator_picture, exercises, figures, predictions, real
 from labs.pipeline_parallel.actions import schedule_from
+from labs.pipeline_parallel.boxes import boxes_of, held, idle_share, most_held
 from labs.pipeline_parallel.durations import Durations
 from labs.pipeline_parallel.exercises_choose import best, cases, table
 from labs.pipeline_parallel.interleaving import interleaved
@@ -34,13 +35,13 @@ def stub(*arguments):
 @pytest.mark.parametrize("plan", [gpipe(4, 6), one_f_one_b(4, 6), interleaved(2, 3, 6), zb_h1(4, 5)])
 def test_a_picture_counts_as_the_simulation_does(plan):
     run, ranks = simulate(plan), len(plan)
-    boxes = pictures.boxes_of(run.spans)
-    assert pictures.idle_share(boxes, ranks) == pytest.approx(run.share)
-    assert [pictures.most_held(boxes, rank) for rank in range(ranks)] == list(run.peaks)
+    boxes = boxes_of(run.spans)
+    assert idle_share(boxes, ranks) == pytest.approx(run.share)
+    assert [most_held(boxes, rank) for rank in range(ranks)] == list(run.peaks)
     for rank in range(ranks):
         for at in (0.5, run.makespan / 2 + 0.25, run.makespan - 0.25):
             live = [count for time, count in run.live(rank) if time <= at][-1]
-            assert len(pictures.held(boxes, rank, at)) == live
+            assert len(held(boxes, rank, at)) == live
 
 
 def test_the_unsplit_batch_idles_three_quarters():
@@ -65,6 +66,7 @@ def test_the_player_steps_through_and_says_who_idles():
 def test_a_stuck_schedule_is_drawn_with_what_is_never_reached():
     picture = figures.show(STUCK)
     assert "stuck: ranks 0, 1 wait for ever" in picture.alt
+    assert picture.alt.endswith("In red: B0 of rank 0, F1 of rank 1.")
     assert "<svg" in picture.svg()
     assert simulate(schedule_from(STUCK)).stuck == {0: 1, 1: 1}
 
@@ -176,7 +178,7 @@ def test_stages_that_sleep_follow_the_schedule_on_real_processes(monkeypatch):
     found = figures.measure(SCOPE["gpipe"], stages=2, repeats=1)
     assert set(found["seconds"]) == {1, 8}
     assert len(found["boxes"]) == 2 * 2 * real.SHOWN
-    assert [pictures.most_held(found["boxes"], rank) for rank in (0, 1)] == [8, 8]
+    assert [most_held(found["boxes"], rank) for rank in (0, 1)] == [8, 8]
     assert found["seconds"][1][0] > 2 * 3 * real.PATIENCE * 0.99  # sleep never returns early
 
 
