@@ -104,13 +104,13 @@ class Worker:
     def backward(self, action, gradient):
         """B: accumulates the weights' gradients and returns the input's."""
         root, x = self.held.pop(action[1:])
-        return self.for_sending(halves.whole(root, x, gradient), x)
+        return self.for_sending(halves.whole(root, x, gradient), x, action)
 
     def backward_input(self, action, gradient):
         """I: returns the input's gradient; the graph stays until W."""
         root, x = self.held.pop(action[1:])
         self.waiting[action[1:]] = root, gradient
-        return self.for_sending(halves.of_input(root, x, gradient), x)
+        return self.for_sending(halves.of_input(root, x, gradient), x, action)
 
     def backward_weight(self, action, _):
         """W: accumulates the weights' gradients."""
@@ -118,6 +118,6 @@ class Worker:
         halves.of_weights(root, self.stages[action.stage].parameters(), gradient)
 
     @staticmethod
-    def for_sending(gradient, x):
+    def for_sending(gradient, x, action):
         """The stage before waits for a gradient, even where it is zero because nothing depends on the input."""
-        return x.new_zeros(x.shape) if gradient is None and x.requires_grad else gradient
+        return x.new_zeros(x.shape) if gradient is None and action.stage else gradient

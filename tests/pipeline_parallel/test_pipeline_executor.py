@@ -185,6 +185,9 @@ def test_stages_of_different_widths_tokens_and_a_classification_loss():
     for make in (gpipe, one_f_one_b, zb_h1):
         result = run_pipeline(make(3, 4), stages, tokens, classes, loss)
         assert distance(result, whole_batch(stages, tokens, classes, loss)) < TOLERANCE
+        longer = [torch.nn.Identity(), *stages]  # whole numbers between two stages
+        result = run_pipeline(make(4, 4), longer, tokens, classes, loss)
+        assert distance(result, whole_batch(longer, tokens, classes, loss)) < TOLERANCE
 
 
 def test_frozen_unused_and_shared_weights():
