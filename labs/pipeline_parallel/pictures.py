@@ -175,7 +175,12 @@ def _draw(titled, rows, end, until, unit):
                 y += row_height
         bottom = y
         axes.plot([LEFT, WIDTH - right], [bottom, bottom], color=INK, lw=0.8)
-        for place in _ticks(end):
+        every = [box for boxes in titled.values() for box in boxes]
+        stuck_at = None
+        if not all(box.reached for box in every):  # what comes after has no time
+            stuck_at = max((box.end for box in every if box.reached), default=0.0)
+            axes.text((x(stuck_at) + x(end)) / 2, bottom + 10, "never", ha="center", va="center", size=SMALL)
+        for place in (tick for tick in _ticks(end) if stuck_at is None or tick <= stuck_at):
             axes.plot([x(place)] * 2, [bottom, bottom + 3], color=INK, lw=0.8)
             axes.text(x(place), bottom + 10, f"{place:g}", ha="center", va="center", size=SMALL)
         axes.text((LEFT + WIDTH - right) / 2, bottom + 23, unit, ha="center", va="center", size=SMALL)
