@@ -38,6 +38,7 @@ from labs.kit.native.toolchain import build_once, compiler, contents, digest, ru
 
 HERE = Path(__file__).parent
 FOLDER = "native"
+PATIENCE = 1800.0  # s; an extension has many files, and the machine may be busy
 
 
 class NoCMake(NativeError):
@@ -106,7 +107,7 @@ def build(source: Path, *, options: Mapping[str, str]) -> Path:
             [program, "--install", "build", "--config", "Release", "--prefix", str(out)],
         ]
         for step in steps:
-            code, log = run_compiler(step, folder)
+            code, log = run_compiler(step, folder, PATIENCE)
             if code:
                 raise _explain(log, source)
 
