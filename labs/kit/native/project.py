@@ -111,7 +111,7 @@ def build(source: Path, *, options: Mapping[str, str]) -> Path:
             if code:
                 raise _explain(log, source)
 
-    return build_once(f"extension-{source.parent.name}-{key}", make)
+    return build_once(f"extension-{source.parent.name}-{key}", make, wait=True)
 
 
 def _native_folder(name):
