@@ -38,6 +38,7 @@ from labs.kit.native.toolchain import build_once, compiler, contents, digest, ru
 
 HERE = Path(__file__).parent
 FOLDER = "native"
+PATIENCE = 1800.0  # s; an extension has many files, and the machine may be busy
 
 
 class NoCMake(NativeError):
@@ -106,11 +107,11 @@ def build(source: Path, *, options: Mapping[str, str]) -> Path:
             [program, "--install", "build", "--config", "Release", "--prefix", str(out)],
         ]
         for step in steps:
-            code, log = run_compiler(step, folder)
+            code, log = run_compiler(step, folder, PATIENCE)
             if code:
                 raise _explain(log, source)
 
-    return build_once(f"extension-{source.parent.name}-{key}", make)
+    return build_once(f"extension-{source.parent.name}-{key}", make, wait=True)
 
 
 def _native_folder(name):
@@ -132,7 +133,7 @@ def cmake() -> str:
     beside = Path(sys.executable).parent / "cmake"  # from PyPI, also when the environment is not activated
     found = str(beside) if beside.exists() else shutil.which("cmake")
     if not found:
-        raise NoCMake("CMake, which builds the extension of a lesson in C++, is not installed: pip install -e '.[cpp]'")
+        raise NoCMake("CMake, which builds the extension of a lesson in C++, is not installed: pip install -e .")
     if not (shutil.which("ninja") or shutil.which("make")):
         raise NoCMake("CMake needs make or ninja to build with: apt install make (macOS: xcode-select --install)")
     return found

@@ -1,6 +1,6 @@
 # Optional C++ libraries for a lesson's extension.
 #
-#   lab_find_parts(Eigen simdjson nlohmann_json HDF5 OpenCV xtensor Armadillo Dlib libfccp HighFive Blaze ArrayFire mlpack)
+#   lab_find_parts(Eigen simdjson nlohmann_json zlib HDF5 libjpeg OpenCV xtensor Armadillo Dlib libfccp HighFive Blaze ArrayFire mlpack)
 #
 # gives for each one that is found a target lab::NAME (headers, libraries, and the definition LAB_HAS_NAME=1), and lists
 # them in LAB_PARTS. A part that is absent never stops the build.
@@ -85,6 +85,16 @@ macro(lab_find_parts)
       find_package(HDF5 QUIET COMPONENTS C)
       if(HDF5_FOUND)
         lab_part(HDF5 "${HDF5_VERSION}" HEADERS ${HDF5_C_INCLUDE_DIRS} LIBRARIES ${HDF5_C_LIBRARIES})
+      endif()
+    elseif(part STREQUAL "zlib")
+      find_package(ZLIB QUIET)
+      if(ZLIB_FOUND)
+        lab_part(zlib "${ZLIB_VERSION_STRING}" HEADERS ${ZLIB_INCLUDE_DIRS} LIBRARIES ${ZLIB_LIBRARIES})
+      endif()
+    elseif(part STREQUAL "libjpeg")
+      find_package(JPEG QUIET)
+      if(JPEG_FOUND)
+        lab_part(libjpeg "${JPEG_VERSION}" HEADERS ${JPEG_INCLUDE_DIRS} LIBRARIES ${JPEG_LIBRARIES})
       endif()
     elseif(part STREQUAL "OpenCV")
       find_package(OpenCV QUIET COMPONENTS core imgproc imgcodecs)
