@@ -1,3 +1,22 @@
 """The pictures, widgets and measurements of lesson 21. What draws or measures is imported when it is called."""
 
-__all__ = []
+from labs.cpp_data_formats.facts import check as facts
+from labs.cpp_data_formats.formats import chart, measure, sizes_chart
+from labs.cpp_data_formats.layout import picture as layout
+from labs.cpp_data_formats.possible import parts, prepare, where_possible
+from labs.cpp_data_formats.widgets import explore_layout, explore_slabs, predict_json, reveal_json
+
+__all__ = [
+    "chart",
+    "explore_layout",
+    "explore_slabs",
+    "facts",
+    "layout",
+    "measure",
+    "parts",
+    "predict_json",
+    "prepare",
+    "reveal_json",
+    "sizes_chart",
+    "where_possible",
+]

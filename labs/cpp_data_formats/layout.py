@@ -60,10 +60,10 @@ def picture(rows, columns, seen="row-major", numbers=None, *, name="A file in me
 def _words(rows, columns, seen, texts, name):
     table = matrix(texts, rows, columns, seen)
     kept = table == matrix(texts, rows, columns, "row-major")
-    shown = "; ".join(" ".join(row) for row in table[:6])
+    memory, shown = " ".join(texts[:24]), "; ".join(" ".join(row) for row in table[:6])
     verdict = "These are the rows of the file" if kept else "These are not the rows of the file"
     return (
-        f"{name}: {rows} rows of {columns} numbers, in memory {' '.join(texts[:24])}. Seen {seen}, as {len(table)} rows: "
+        f"{name}: {rows} rows of {columns} numbers, in memory {memory}. Seen {seen}: {len(table)} rows, "
         f"{shown}. {verdict}."
     )
 

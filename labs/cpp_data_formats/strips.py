@@ -82,7 +82,7 @@ def _draw(text, slabs):
     from labs.kit.draw.style import INK, OWNERS, RED, SKY, SMALL, drawing, paper, text_width
 
     size = max(len(text), 1)
-    height = TITLE + LANE * (len(slabs) + 1) + 26
+    height = TITLE + LANE * (len(slabs) + 1) + 40
     x = lambda byte: LEFT + min(max(byte, 0), size) / size * (WIDTH - LEFT - RIGHT)
     with drawing():
         figure, axes = paper(WIDTH, height)
@@ -110,5 +110,5 @@ def _draw(text, slabs):
             at = size * rank // max(len(slabs), 1)
             axes.plot([x(at), x(at)], [bottom + 2, bottom + 6], color=INK, lw=0.8)
             axes.text(x(at), bottom + 13, f"{at}", ha="center", va="center_baseline", fontsize=SMALL)
-        axes.text(LEFT - 6, bottom + 13, "equal shares (B)", ha="right", va="center_baseline", fontsize=SMALL - 2)
+        axes.text(LEFT, bottom + 28, "equal shares begin at byte", va="center_baseline", fontsize=SMALL)
     return figure
