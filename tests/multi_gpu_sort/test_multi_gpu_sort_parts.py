@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -93,7 +94,7 @@ def test_a_cut_takes_equal_keys_from_the_first_run(a, b):
 
 
 def splitters_of(chunks, places, dist):
-    return find_splitters(chunks[dist.get_rank()], places, dist)
+    return find_splitters(torch.from_numpy(chunks[dist.get_rank()]), places, dist)
 
 
 @given(st.lists(st.lists(st.integers(-3, 3), max_size=6), min_size=1, max_size=3), st.data())
