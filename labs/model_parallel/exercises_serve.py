@@ -63,13 +63,12 @@ def run(answers, inputs):
 
     width = len(inputs["matrices"][0])
     size = len(inputs["matrices"])
-    with torch.inference_mode(False):  # an answer may switch it on, and ranks share a thread: leave as it was
-        return outcome(
-            program,
-            size,
-            args=lambda rank: (inputs["matrices"][rank], inputs["seconds"][rank], inputs["requests"]),
-            timeout=20,
-        )
+    return outcome(
+        program,
+        size,
+        args=lambda rank: (inputs["matrices"][rank], inputs["seconds"][rank], inputs["requests"]),
+        timeout=20,
+    )
 
 
 def expected(inputs):
@@ -92,7 +91,7 @@ def times(inputs, latency=5e-6):
 
 def verify(case, output):
     inputs = case.inputs
-    output = completed(output, **_questions(inputs))
+    output = completed(output, **_questions(inputs, output))
     size, count = len(inputs["matrices"]), len(inputs["requests"])
     right = expected(inputs)
 
@@ -180,22 +179,33 @@ def _explain_answer(k, got, right, wrong):
           "Every rank applies its own stage once.", evidence=evidence)  # fmt: skip
 
 
-def _questions(inputs):
-    one = (
-        "one_rank",
-        "With one rank there is nobody to send to: it is the first and the last. Which of your branches does it take?",
-        "Ask twice: is there a rank before me? Is there one after me?",
+def _questions(inputs, output):
+    """What to ask when a run failed: arguments for `labs.kit.exercise.completed`."""
+    if len(inputs["matrices"]) == 1:
+        return {
+            "error": (
+                "one_rank",
+                "With one rank there is nobody to send to: it is the first and the last. Which of your branches does it "
+                "take?",
+                "Ask twice: is there a rank before me? Is there one after me?",
+            )
+        }
+    not_received = (
+        "not_received",
+        "A request was sent on, and nobody took it. How many does each rank receive?",
+        "`count`, on every rank but the first.",
     )
     waits = (
         "waits_for_an_answer",
         "Ranks wait for one another. Does somebody wait for an answer that nobody sends?",
         "Messages go one way here: from rank r to r + 1.",
     )
-    return {"error": one} if len(inputs["matrices"]) == 1 else {"deadlock": waits, "unreceived": (
-        "not_received",
-        "A request was sent on, and nobody took it. How many does each rank receive?",
-        "`count`, on every rank but the first.",
-    )}  # fmt: skip
+    failure = output.get("failure") if type(output) is dict else None
+    waiting = failure.get("waiting") if type(failure) is dict else None
+    sending = type(waiting) is list and all(
+        type(each) is dict and str(each.get("operation")).startswith("send") for each in waiting
+    )
+    return {"deadlock": not_received if sending else waits, "unreceived": not_received}
 
 
 def _picture(output):

@@ -104,6 +104,12 @@ def explain_values(inputs, rank, result, steps, output):
         evidence = f"\nrank {rank} of {size}" + "".join(f"\n{name} {short(_few(value))}" for name, value in values)
         raise Wrong(hint, question + evidence, then=then, picture=lambda: run_picture(output))
 
+    if len(result["gradients"]) > len(steps):
+        wrong(
+            "step_twice",
+            f"{len(steps)} batches, and your optimiser took {len(result['gradients'])} steps. How often should it?",
+            "Once a batch, when all gradients of the stage are there.",
+        )
     for number, step in enumerate(steps):
         if inputs["matrices"][rank] and len(result["gradients"]) <= number:
             wrong(
@@ -124,9 +130,9 @@ def explain_values(inputs, rank, result, steps, output):
     for got, right in zip(result["weights"], steps[-1]["weights"][rank]):
         if not _close(got, right):
             wrong(
-                "step_twice",
-                "The gradients are right, the weights are not. How often does your optimiser step, and how far?",
-                "Once, with the optimiser that you were given.",
+                "other_step",
+                "The gradients are right, the weights are not. Who else changes them, beside the optimiser?",
+                "Nobody should: one step of the optimiser that you were given.",
                 values=(("expected", right), ("yours   ", got)),
             )
     wanted = [step["loss"] for step in steps] if last else [None] * len(steps)

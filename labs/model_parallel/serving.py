@@ -114,8 +114,7 @@ def stream_run(serve, seconds, count, width=16):
     def args(rank):
         return serve, held[rank], given if rank == 0 else None, count, (1, width)
 
-    with torch.inference_mode(False):  # an answer may switch it on, and virtual ranks share a thread
-        return ranks.run(_serve, size, args=args)
+    return ranks.run(_serve, size, args=args)
 
 
 def _serve(serve, stage, requests, count, shape, dist):

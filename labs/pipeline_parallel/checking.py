@@ -169,8 +169,10 @@ def _order(schedule):
 
 
 def _crossed(schedule):
+    steps = steps_of(schedule)
     for (sender, receiver), sent in channels_of(schedule).items():
-        taken = [step.source for step in steps_of(schedule)[receiver] if step.source_place and step.source in set(sent)]
+        messages = set(sent)
+        taken = [step.source for step in steps[receiver] if step.source_place and step.source in messages]
         for number, (first, second) in enumerate(zip(sent, taken)):
             if first != second:
                 text = (

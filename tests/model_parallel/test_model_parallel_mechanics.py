@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from labs.kit.hardware import uniform
 from labs.model_parallel import freezing, large, memory, networks, placement, serving, shapes, stages, sums, timelines
 
+RIGHT = runpy.run_path(str(Path(__file__).with_name("right_answers.py")))
 SCOPE: dict = {"__name__": "__main__"}
 for name in ("IDLE", "SERVE", "BYTES"):
-    exec(runpy.run_path(str(Path(__file__).with_name("right_answers.py")))[name], SCOPE)
+    exec(RIGHT[name], SCOPE)
 
 
 def test_costs_of_a_linear_layer_by_hand():
@@ -188,3 +189,14 @@ def test_the_queue_of_stages_is_what_the_stream_does():
     assert run.time == pytest.approx(model, rel=0.02)  # sends that wait for their receiver cost a little more
     assert serving.answer_times([0.0] * 10, [1e-3], transfer)[-1] == pytest.approx(10e-3)
     assert serving.copies([0.0, 0.0, 0.0], 2, 1.0) == [1.0, 1.0, 2.0]
+
+
+def test_an_answer_in_inference_mode_serves_and_leaves_the_notebook_as_it_was():
+    source, scope = RIGHT["RIGHT"]["serve_stream"]["isend"], {"__name__": "__main__"}
+    assert "@torch.inference_mode()" in source
+    exec(source, scope)
+    run = serving.stream_run(scope["serve_stream"], [1e-3] * 3, 4)
+    assert len(run.results[-1]) == 4
+    assert all(answer.is_inference() for answer in run.results[-1])
+    assert not torch.is_inference_mode_enabled()
+    assert (torch.ones(1, requires_grad=True) * 2).requires_grad

@@ -54,6 +54,7 @@ WRONG = {
             IDLE, ("[1 - (f + b) / whole for f, b in zip(forward, backward)]", "(len(forward) - 1) / len(forward)")
         ),
         "nothing_returned": changed(IDLE, ("    return", "    shares =")),
+        "other_length": changed(IDLE, ("zip(forward, backward)]", "zip(forward[1:], backward)]")),
     },
     "place": {
         "equal_counts": """
@@ -108,6 +109,16 @@ def place(names, nbytes, seconds, limits):
             ("    if placed < len(names):", "    if False:"),
         ),
         "nothing_returned": changed(PLACE, ("            return counts\n    return counts\n", "            break\n")),
+        "layer_twice": changed(
+            PLACE,
+            ("counts.append(layer - first)", "counts.append(layer - first + (layer > first and layer < len(nbytes)))"),
+        ),
+        "nothing_refused": changed(
+            PLACE, ("    if placed < len(names):", "    if not names:\n        raise ValueError('nothing to place')\n    if placed < len(names):")
+        ),
+        "not_best": changed(
+            PLACE, ("            return counts\n    return", "            return fill(nbytes, seconds, limits, ceiling + 3)[0]\n    return")
+        ),
     },
     "train_step": {
         "waits_for_the_gradient_first": changed(STEP, (SEND + RECEIVE, RECEIVE + SEND)),
@@ -163,6 +174,9 @@ def place(names, nbytes, seconds, limits):
             ("        dist.recv(incoming, src=rank - 1)\n",
              "        for row in incoming:\n            dist.recv(row, src=rank - 1)\n"),
         ),
+        "step_twice": changed(STEP, ("    optimiser.step()\n", "    optimiser.step()\n    optimiser.step()\n")),
+        "other_gradient": changed(STEP, ("dist.send(incoming.grad, dst", "dist.send(2 * incoming.grad, dst")),
+        "other_loss": changed(STEP, ("value.item()", "value.item() / len(outgoing)")),
     },
     "bytes_needed": {
         "late_freezing_saves": """
@@ -194,6 +208,8 @@ def bytes_needed(weights, for_weights, for_inputs, trained):
             ("        if learning:", "        if before:"),
         ),
         "nothing_returned": changed(BYTES, ("    return total\n", "")),
+        "nothing_is_trained": changed(BYTES, ("learning = 0, False", "learning = 0, not any(trained)")),
+        "other_sum": changed(BYTES, ("total += for_inputs[k]", "total += for_inputs[k] * (k > 0)")),
     },
     "serve_stream": {
         "one_at_a_time": changed(
@@ -240,5 +256,13 @@ def serve_stream(stage, requests, count, shape, dist):
             ("    return answers if rank == last else None", "    return answers"),
         ),
         "order_reversed": changed(SERVE, ("    return answers if", "    return answers[::-1] if")),
+        "not_received": changed(SERVE, ("range(count)", "range(count if rank < last else count - 1)")),
+        "waits_for_an_answer": changed(
+            SERVE,
+            ("                dist.send(outgoing, dst=rank + 1)\n",
+             "                dist.send(outgoing, dst=rank + 1)\n"
+             "                dist.recv(torch.empty(shape, dtype=torch.float64), src=last)\n"),
+        ),
+        "other_answers": changed(SERVE, ("outgoing = stage(incoming)", "outgoing = stage(stage(incoming))")),
     },
 }  # fmt: skip

@@ -54,6 +54,11 @@ def gpipe(rank, stages, micro_batches):
         "twice": changed(
             GPIPE, ('("B", k) for k in range(micro_batches)', '("B", k) for k in range(micro_batches) for _ in "ab"')
         ),
+        "deadlock": """
+def gpipe(rank, stages, micro_batches):
+    order = list(range(micro_batches))[:: -1 if rank % 2 else 1]
+    return [action for k in order for action in (("F", k), ("B", k))]
+""",
     },
     "one_f_one_b": {
         "gpipe_again": changed(GPIPE, ("gpipe", "one_f_one_b")),
@@ -92,6 +97,7 @@ def one_f_one_b(rank, stages, micro_batches):
     return actions + [("B", k) for k in reversed(held)]
 """,
         "rounds": IN_ROUNDS,
+        "holds_too_many": changed(ONE_F_ONE_B, ("min(stages - rank,", "min(2 * (stages - rank),")),
     },
     "choose_m": {
         "gpipe_memory": changed(CHOOSE, ("min(stages, m)", "m")),
@@ -116,6 +122,7 @@ def choose_m(stages, samples, sample_bytes, limit_bytes, fixed, each):
         ),
         "size_not_m": changed(CHOOSE, ("best, shortest = m, time", "best, shortest = size, time")),
         "other_m": changed(CHOOSE, ("(m + stages - 1)", "(m + 3 * stages)")),
+        "tie": changed(CHOOSE, ("time < shortest", "time <= shortest")),
     },
     "zero_bubble": {
         "at_once": changed(
@@ -164,6 +171,13 @@ def zero_bubble(rank, stages, micro_batches):
             ("max(0, micro_batches - rank)", "max(0, micro_batches - late)"),
         ),
         "slow": changed(ZERO_BUBBLE, ("min(stages - rank, micro_batches)", "min(stages, micro_batches)")),
+        "misread": changed(
+            ZERO_BUBBLE,
+            (
+                "for k in range(max(0, micro_batches - rank), micro_batches)]",
+                "for k in reversed(range(max(0, micro_batches - rank), micro_batches))]",
+            ),
+        ),
     },
     "run_schedule": {
         "summed": changed(RUN_SCHEDULE, (" * len(targets[k]) / samples", "")),

@@ -23,6 +23,7 @@ nanobind, the options, and which optional libraries are here, so that one instal
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import os
 import shutil
@@ -33,6 +34,7 @@ from pathlib import Path
 from types import ModuleType
 
 from labs.kit.native import libraries, parts
+from labs.kit.native.binding import nanobind_object
 from labs.kit.native.failures import CompileError, NativeError
 from labs.kit.native.toolchain import build_once, compiler, contents, digest, run_compiler
 
@@ -98,11 +100,13 @@ def build(source: Path, *, options: Mapping[str, str]) -> Path:
     arguments = _arguments(cxx, options)
     here = sorted(name for name, found in parts.present().items() if found)
     rules = HERE / "cmake"
-    key = digest(cxx.version, _version(program), sys.version, arguments, here, contents(source), contents(rules))
+    about = (cxx.version, _version(program), sys.version, importlib.metadata.version("nanobind"))
+    key = digest(about, arguments, here, contents(source), contents(rules))
 
     def make(folder: Path, out: Path) -> None:
+        shared = f"-DLAB_NANOBIND_OBJECT={nanobind_object()}"
         steps = [
-            [program, "-S", str(source), "-B", "build", *arguments],
+            [program, "-S", str(source), "-B", "build", shared, *arguments],
             [program, "--build", "build", "--config", "Release", "--parallel", str(os.cpu_count() or 1)],
             [program, "--install", "build", "--config", "Release", "--prefix", str(out)],
         ]
