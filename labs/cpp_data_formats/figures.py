@@ -3,6 +3,7 @@
 from labs.cpp_data_formats.facts import check as facts
 from labs.cpp_data_formats.formats import chart, measure, sizes_chart
 from labs.cpp_data_formats.layout import picture as layout
+from labs.cpp_data_formats.others import show as read_by_others
 from labs.cpp_data_formats.possible import parts, prepare, where_possible
 from labs.cpp_data_formats.widgets import explore_layout, explore_slabs, predict_json, reveal_json
 
@@ -16,6 +17,7 @@ __all__ = [
     "parts",
     "predict_json",
     "prepare",
+    "read_by_others",
     "reveal_json",
     "sizes_chart",
     "where_possible",

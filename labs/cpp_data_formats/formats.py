@@ -165,7 +165,7 @@ def _timed(work):
 
 
 def chart(measurement):
-    """Speeds on a logarithmic axis, the lesson's own readers as diamonds; a thin line from the slowest run to the fastest.
+    """Speeds on a logarithmic axis, the lesson's own readers as diamonds; thin lines span slowest and fastest run.
 
     Returns
     -------

@@ -1,0 +1,52 @@
+"""What several readers make of the same small files, side by side: tried, not quoted."""
+
+from __future__ import annotations
+
+from .errors import FormatError
+from .specimens import FOLDER
+
+BROKEN = (
+    "plain.csv", "crlf.csv", "bom.csv", "ragged_short.csv", "text_behind_quote.csv", "empty_field.csv", "word.csv",
+    "too_large.csv", "hexadecimal.csv",
+)  # fmt: skip
+
+
+def tried(names=BROKEN):
+    """Read CSV files by this lesson's reader and by pandas.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of files in the shipped set.
+
+    Yields
+    ------
+    (str, str, str)
+        The file's content as Python writes it, and what each reader made of it.
+    """
+    import pandas
+
+    from . import readers
+
+    for name in names:
+        path = FOLDER / name
+        yield (
+            repr(path.read_bytes().decode("utf-8"))[1:-1],
+            _outcome(lambda path=path: readers.read_csv(path).values, name),
+            _outcome(lambda path=path: pandas.read_csv(path).to_numpy(), name),
+        )
+
+
+def _outcome(read, name):
+    try:
+        return str(read().tolist())
+    except FormatError as error:
+        return f"error: {str(error)[str(error).index(name) + len(name) + 2 :]}"
+    except Exception as error:
+        return f"error: {type(error).__name__}"
+
+
+def show(names=BROKEN):
+    """Print what `tried` finds."""
+    for content, ours, pandas in tried(names):
+        print(f"{content}\n    here:   {ours}\n    pandas: {pandas}")
