@@ -12,7 +12,7 @@ SOURCES = {
     "csv": ("number", "csv", "csv_layout", "csv_threads"),
     "json": ("number", "json"),
     "image": ("npy", "image", "image_pnm", "image_png", "image_jpeg"),  # and .npy, told by its first bytes
-    "hdf5": ("npy", "hdf5", "hdf5_layout", "chunk_filters"),
+    "hdf5": ("npy", "hdf5", "hdf5_layout", "hdf5_look", "hdf5_child", "hdf5_helper", "chunk_filters"),
 }
 SEEDS = {"csv": ("*.csv",), "json": ("*.json",), "image": ("*.p*", "*.jpg", "*.npy"), "hdf5": ("*.h5",)}
 

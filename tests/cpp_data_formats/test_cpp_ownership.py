@@ -166,3 +166,55 @@ def test_an_interpreter_may_end_while_arrays_are_alive(readers_built):
         timeout=60,
     )
     assert done.returncode == 0 and not done.stderr, done.stderr
+
+
+HELPERS = """
+import os, signal, time
+from pathlib import Path
+from labs.cpp_data_formats import readers
+
+def helpers():
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    return [int(c) for c in children if Path(f"/proc/{c}/comm").read_text().strip() == "hdf5_helper"]
+
+def read():
+    return readers.read_hdf5(FILE, "x").sum() == 66
+
+assert read() and read() and len(helpers()) == 1, "started once"
+first, = helpers()
+os.kill(first, signal.SIGKILL)
+assert read() and first not in helpers(), "lost: another way, or another helper"
+assert read() and len(helpers()) == 1
+second, = helpers()
+kept = helpers()
+pid = os.fork()
+if not pid:
+    os._exit(0 if read() and helpers() != kept else 1)
+assert os.waitpid(pid, 0)[1] == 0, "a fork has its own"
+assert read() and helpers() == [second], "and leaves that of its parent alone"
+os.closerange(3, 64)
+assert read() and len(helpers()) == 1 and helpers() != [second], "somebody closed all files"
+FILE = os.path.abspath(FILE)
+os.chdir("/")
+assert read(), "in another folder"
+print(*helpers(), second)
+"""
+
+
+def test_the_helper_for_hdf5_is_kept_replaced_and_gone_in_the_end(readers_built):
+    if "HDF5" not in readers_built.__parts__:
+        pytest.skip("this build has no HDF5")
+    if not Path(f"/proc/self/task/{os.getpid()}/children").exists():
+        pytest.skip("this system does not list the children of a process in /proc")
+    done = subprocess.run(
+        [sys.executable, "-c", f"FILE = {str((FOLDER / 'plain.h5').relative_to(ROOT))!r}\n{HELPERS}"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    for pid in map(int, done.stdout.split()):
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
