@@ -7,9 +7,8 @@ import functools
 import os
 import threading
 
-from labs.kit.native.failures import CompileError, Crashed, NativeError
-
-from .errors import MissingPart
+from labs.kit.native.failures import NativeError
+from labs.kit.virtual.failures import RankFailed
 
 
 @contextlib.contextmanager
@@ -17,18 +16,28 @@ def where_possible():
     """Within it, what cannot run on this machine, or not yet, ends with one printed sentence instead of an error.
 
     That is: no compiler, no CMake, a library that is not there, an answer that is not solved. What goes wrong in the
-    code itself (a crash, an error of the compiler) is still raised.
+    code itself (a crash, an error of the compiler) is still raised. What a rank of a run lacked counts as well.
     """
     try:
         yield
-    except NotImplementedError:
-        print("Solve the exercise above first; then run this cell again.")
-    except (NativeError, MissingPart) as missing:
-        if isinstance(missing, (Crashed, CompileError)):
+    except Exception as error:
+        said = _told(type(error).__name__, error)
+        if said is None and isinstance(error, RankFailed):
+            said = _told(error.exception, error.message)
+        if said is None:
             raise
-        print(f"This cell needs more than this machine has. {missing}")
-    except ImportError as missing:
-        print(f"This cell needs a package that is not installed: {missing}. See `python -m labs doctor`.")
+        print(said)
+
+
+def _told(kind, text):
+    """What to print for an error of this kind, or None where it has to be raised."""
+    if kind == "NotImplementedError":
+        return "Solve the exercise above first; then run this cell again."
+    if kind in ("NoCompiler", "NoNanobind", "NoCMake", "MissingPart"):
+        return f"This cell needs more than this machine has. {text}"
+    if kind in ("ImportError", "ModuleNotFoundError"):
+        return f"This cell needs a package that is not installed: {text}. See `python -m labs doctor`."
+    return None
 
 
 def prepare() -> None:

@@ -47,7 +47,7 @@ def explore_slabs(slab, text=FILE):
         return strips.picture(text, slabs, name=f"A file, read by {int(ranks)} ranks")
 
     drawn(2)  # an answer that cannot run says so here, and not in a widget
-    frames = [{"ranks": ranks} for ranks in (1, 2, 3, 5, 8)]
+    frames = [{"ranks": ranks} for ranks in (2, 3, 5, 8, 12)]
     return explore(drawn, label="Slabs of a file", frames=frames, ranks=(1, 12, 1, 3))
 
 
@@ -65,7 +65,7 @@ def predict_json():
         "as numpy.load?",
         "times",
         low=1,
-        high=1000,
+        high=10_000,
         log=True,
         name="cpp_data_formats.json",
     )

@@ -5,6 +5,7 @@ import pytest
 
 from labs.cpp_data_formats import bars, figures, formats, layout, mosaics, strips, widgets
 from labs.kit.native.failures import CompileError, NoCompiler
+from labs.kit.virtual.failures import RankFailed
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (2, 3), (3, 2), (4, 4), (1, 5), (5, 1)])
@@ -97,11 +98,13 @@ def test_a_cell_goes_on_where_something_is_missing(capsys):
     for missing, words in (
         (NoCompiler("no g++ here"), "no g++ here"),
         (NotImplementedError(), "Solve the exercise"),
+        (RankFailed(2, "NotImplementedError", "not solved yet"), "Solve the exercise"),
+        (RankFailed(0, "NoCompiler", "no g++ in a rank"), "no g++ in a rank"),
         (ModuleNotFoundError("No module named 'h5py'"), "h5py"),
     ):
         with figures.where_possible():
             raise missing
         assert words in capsys.readouterr().out
-    for wrong in (CompileError("line 3"), ZeroDivisionError()):
+    for wrong in (CompileError("line 3"), ZeroDivisionError(), RankFailed(1, "ValueError", "its own mistake")):
         with pytest.raises(type(wrong)), figures.where_possible():
             raise wrong
