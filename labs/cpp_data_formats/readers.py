@@ -79,7 +79,7 @@ def csv_options(
         raise ValueError(f"header must be True, False or 'always', found {header!r}")
     chosen = list(columns or ())
     by_name = all(isinstance(column, str) for column in chosen)
-    if not by_name and not all(isinstance(column, int) and column >= 0 for column in chosen):
+    if not by_name and not all(isinstance(column, int | np.integer) and column >= 0 for column in chosen):
         raise ValueError("columns must be all names, or all numbers from 0")
     if columns is not None and not chosen:
         raise ValueError("columns names no column: expected at least one, or None for all")
@@ -95,7 +95,7 @@ def csv_options(
         missing=None if missing is None else float(missing),
         missing_words=list(missing_words),
         column_names=chosen if by_name else [],
-        column_numbers=[] if by_name else chosen,
+        column_numbers=[] if by_name else [int(column) for column in chosen],
     )
 
 
@@ -208,8 +208,9 @@ def read_hdf5(
     threads : int, default 1
         How many decompress chunks.
     isolated : bool, default True
-        Let the HDF5 library look at the file in a forked child process (some milliseconds), because damaged files can
-        make it crash; a crash is then a `FormatError`. False: in this process, for files that you trust.
+        Let the HDF5 library look at the file in a child process, because damaged files can make it crash; a crash is
+        then a `FormatError`. A small program that stays as long as this process does so (the first file costs some
+        milliseconds, others less than one). False: in this process, for files that you trust.
 
     Returns
     -------
@@ -241,9 +242,9 @@ def read_hdf5(
     opened = module.Hdf5Dataset(os.fspath(path), dataset, starts, stops, isolated)
     shape = opened.shape
     if ndim is not None and len(shape) != ndim:
+        axes = "1 axis" if len(shape) == 1 else f"{len(shape)} axes"
         raise FormatError(
-            f"{path}: the dataset {dataset!r} has {len(shape)} axes, its shape is {tuple(shape)}: expected {ndim}",
-            str(path),
+            f"{path}: the dataset {dataset!r} has {axes}, its shape is {tuple(shape)}: expected {ndim}", str(path)
         )
     if opened.matlab and transpose is None and len(shape) > 1:
         raise FormatError(
@@ -275,6 +276,8 @@ def read_image(path: str | os.PathLike) -> np.ndarray:
     FormatError
         Also for a truncated file: the pixels that are there are not returned with grey ones for the rest.
     OSError
+    MissingPart
+        For PNG in a build without zlib, for JPEG in one without libjpeg.
     """
     return native().read_image(os.fspath(path))
 

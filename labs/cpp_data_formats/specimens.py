@@ -318,7 +318,7 @@ HDF5 = (
     _hdf5(
         "ranks",
         "a vector where a matrix is expected",
-        error="has 1 axes, its shape is (3,): expected 2",
+        error="has 1 axis, its shape is (3,): expected 2",
         dataset="vector",
         ndim=2,
     ),

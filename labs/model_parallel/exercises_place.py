@@ -252,6 +252,7 @@ def by_average(nbytes, seconds, limits):
 
 
 def drawn(inputs, counts):
+    """The learner's plan as a picture."""
     from labs.model_parallel.plans import plan_picture
 
     return plan_picture({"Your plan": counts}, inputs["names"], inputs["nbytes"], inputs["seconds"], inputs["limits"])

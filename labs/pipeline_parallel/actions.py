@@ -158,8 +158,3 @@ def round_robin(stages: int, ranks: int) -> tuple[int, ...]:
 def v_shape(ranks: int) -> tuple[int, ...]:
     """Two stages a rank, down and up again: 0, 1, ..., p-1, p-1, ..., 1, 0 (ZBV)."""
     return (*range(ranks), *reversed(range(ranks)))
-
-
-def text_of(schedule: Schedule) -> str:
-    """One line of text for each rank."""
-    return "\n".join(f"rank {rank}: {' '.join(map(str, actions))}" for rank, actions in enumerate(schedule))

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 from labs.pipeline_parallel import formulas
 from labs.pipeline_parallel.durations import Durations
-from labs.pipeline_parallel.interleaving import interleaved
-from labs.pipeline_parallel.schedules import gpipe, one_f_one_b
+from labs.pipeline_parallel.named import named
 from labs.pipeline_parallel.simulation import simulate
 from labs.pipeline_parallel.timeline import Timeline
-from labs.pipeline_parallel.zero_bubble import zb_h1
 
 HOLDS_ANSWERS = True  # the best number of micro-batches is an exercise: the sandbox of the grader gets a stub
 
@@ -118,13 +116,7 @@ def best(job: Job, name: str = "1F1B", stages_per_rank: int = 1) -> Choice:
 def simulated(job: Job, name: str, micro_batches: int, stages_per_rank: int = 1) -> Timeline:
     """The same step, run action by action: its makespan and share stand beside the formula's."""
     pieces = stages_per_rank if name == "interleaved" else 1
-    schedule = {
-        "GPipe": lambda: gpipe(job.ranks, micro_batches),
-        "1F1B": lambda: one_f_one_b(job.ranks, micro_batches),
-        "interleaved": lambda: interleaved(pieces, job.ranks, micro_batches),
-        "ZB-H1": lambda: zb_h1(job.ranks, micro_batches),
-    }[name]()
-    return simulate(schedule, _durations(job, name, micro_batches, pieces))
+    return simulate(named(name, job.ranks, micro_batches, pieces), _durations(job, name, micro_batches, pieces))
 
 
 def _durations(job, name, micro_batches, pieces):
@@ -139,8 +131,8 @@ def _choice(job, name, micro_batches, pieces):
     durations = _durations(job, name, micro_batches, pieces)
     useful = micro_batches * pieces * (durations.seconds("F", 0) + durations.seconds("B", 0))
     waits = formulas.bubble_time(name, job.ranks, durations)  # of thin stages, so it is not divided by v once more
-    if name == "ZB-H1" and micro_batches < job.ranks:
-        waits = simulated(job, name, micro_batches).idle[0]  # the pipeline never fills, and the formula does not hold
+    if not formulas.holds(name, job.ranks, micro_batches):
+        waits = simulated(job, name, micro_batches, pieces).idle[0]
     held = formulas.peak_activations(name, job.ranks, micro_batches, 0, pieces)
     nbytes = job.fixed_bytes + held * job.activation_bytes * job.batch / micro_batches / pieces
     return Choice(name, micro_batches, useful + waits, waits / (useful + waits), nbytes, nbytes <= job.limit)

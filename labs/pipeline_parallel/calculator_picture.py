@@ -40,24 +40,22 @@ def rows(stages, micro_batches, per_rank):
     -------
     list of Row
     """
-    from labs.pipeline_parallel.formulas import bubble_share, bubble_time
-    from labs.pipeline_parallel.interleaving import interleaved
-    from labs.pipeline_parallel.schedules import gpipe, one_f_one_b
+    from labs.pipeline_parallel import formulas
+    from labs.pipeline_parallel.durations import Durations
+    from labs.pipeline_parallel.named import named
     from labs.pipeline_parallel.simulation import simulate
-    from labs.pipeline_parallel.zero_bubble import zb_h1
 
-    p, m, v = stages, micro_batches, per_rank
-    once, idle = bubble_share(p, m), bubble_time("ZB-H1", p)
-    plans = [
-        ("GPipe", gpipe(p, m), once, 1),
-        ("1F1B", one_f_one_b(p, m), once, 1),
-        (f"interleaved, {v} a rank", interleaved(v, p, m), bubble_share(p, m, v) if m % p == 0 else None, v),
-        ("zero bubble (ZB-H1)", zb_h1(p, m), idle / (3 * m + idle) if m >= p else None, 1),
-    ]
-    found = []
-    for title, plan, formula, thin in plans:
-        timeline = simulate(plan)
-        found.append(Row(title, timeline.share, formula, max(timeline.peaks) / thin * BATCH_BYTES / m))
+    titles = {"interleaved": f"interleaved, {per_rank} a rank", "ZB-H1": "zero bubble (ZB-H1)"}
+    useful, found = 3.0 * micro_batches, []  # F, I and W of one unit each, whole or in thinner pieces
+    for name in formulas.NAMES:
+        thin = per_rank if name == "interleaved" else 1
+        timeline = simulate(named(name, stages, micro_batches, thin), Durations().scaled(1 / thin))
+        formula = None
+        if formulas.holds(name, stages, micro_batches):
+            idle = formulas.bubble_time(name, stages, stages_per_rank=thin)
+            formula = idle / (useful + idle)
+        nbytes = max(timeline.peaks) / thin * BATCH_BYTES / micro_batches
+        found.append(Row(titles.get(name, name), timeline.share, formula, nbytes))
     return found
 
 

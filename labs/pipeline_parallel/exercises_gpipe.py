@@ -11,6 +11,7 @@ HOLDS_ANSWERS = True  # the sandbox of the grader gets a stub of this module
 
 
 def case(title, stages, micro_batches, part="correct"):
+    """A case of an exercise that schedules one stage on each rank."""
     return Case(title, {"stages": int(stages), "micro_batches": int(micro_batches)}, part)
 
 

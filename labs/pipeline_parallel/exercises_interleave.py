@@ -11,6 +11,7 @@ HOLDS_ANSWERS = True  # the sandbox of the grader gets a stub of this module
 
 
 def case(title, ranks, chunks, micro_batches, part="correct"):
+    """A case with some stages on each rank."""
     return Case(title, {"ranks": int(ranks), "chunks": int(chunks), "micro_batches": int(micro_batches)}, part)
 
 

@@ -54,6 +54,18 @@ def bubble_time(name: str, ranks: int, durations: Durations | None = None, stage
     return (ranks - 1) * (forward + of_input + of_weight) / pieces
 
 
+def holds(name: str, ranks: int, micro_batches: int) -> bool:
+    """Whether `bubble_time` is right for these numbers.
+
+    Interleaved 1F1B needs rounds of p micro-batches, and ZB-H1 as many micro-batches as ranks, or the pipeline never
+    fills.
+    """
+    _known(name)
+    if name == "interleaved":
+        return micro_batches % ranks == 0
+    return name != "ZB-H1" or micro_batches >= ranks
+
+
 def peak_activations(name: str, ranks: int, micro_batches: int, rank: int = 0, stages_per_rank: int = 1) -> int:
     """The most micro-batches whose activations a rank holds (for "interleaved": of one stage, a v-th of its share).
 

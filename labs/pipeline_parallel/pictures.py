@@ -127,10 +127,9 @@ def _words(title, boxes, ranks, until):
     if stuck:
         return f"{head}stuck, ranks {', '.join(map(str, stuck))} never get on. {order}{marked}"
     most = ", ".join(str(most_held(boxes, rank)) for rank in range(min(ranks, MOST_ROWS)))
-    return (
-        f"{head}done after {end:g}, {idle_share(boxes, ranks):.0%} idle; activations held at most, by rank: {most}. "
-        f"{order}{marked}"
-    )
+    told = f"done after {end:g}, {idle_share(boxes, ranks):.0%} idle"
+    head = f"{title}; " if told in title else f"{head}{told}; "
+    return f"{head}activations held at most, by rank: {most}. {order}{marked}"
 
 
 def _label(box):

@@ -84,18 +84,19 @@ import ctypes
 strtod = ctypes.CDLL(None).strtod
 strtod.restype = ctypes.c_double
 assert strtod(b"1.5", None) == 1.0, "C's own strtod is misled in this locale"
+from labs.cpp_data_formats.errors import MissingPart
 from labs.cpp_data_formats.specimens import SPECIMENS
 import numpy as np
 for specimen in SPECIMENS:
-    if specimen.values is None:
-        try:
-            specimen.read()
-        except readers.FormatError as problem:
-            assert specimen.error in str(problem)
-        else:
-            raise AssertionError(specimen.file)
+    try:
+        values = specimen.read()
+    except MissingPart:
+        continue
+    except readers.FormatError as problem:
+        assert specimen.values is None and specimen.error in str(problem), specimen.file
     else:
-        assert np.array_equal(specimen.read(), np.asarray(specimen.values), equal_nan=True), specimen.file
+        assert specimen.values is not None, specimen.file
+        assert np.array_equal(values, np.asarray(specimen.values), equal_nan=True), specimen.file
 print("the same")
 """
 

@@ -5,6 +5,7 @@ import pytest
 
 from labs.cpp_data_formats import loaders, slabs
 from labs.cpp_data_formats.errors import FormatError
+from labs.cpp_data_formats.extension import need
 from labs.cpp_data_formats.readers import read_csv
 from labs.kit import ranks
 
@@ -41,6 +42,7 @@ def read_my_slabs(csv, hdf5, dist):
 
 @pytest.mark.parametrize(("on", "sizes"), [("virtual", SIZES), ("gloo", (9, 1000))])
 def test_eight_ranks_hold_every_row_once(tmp_path, on, sizes):
+    need("HDF5")
     for rows in sizes:
         csv, hdf5 = write_csv(tmp_path / f"{rows}.csv", rows), write_hdf5(tmp_path / f"{rows}.h5", rows)
         run = ranks.run(read_my_slabs, 8, args=(str(csv), str(hdf5)), on=on)
@@ -104,20 +106,26 @@ def test_ranks_and_rows_that_do_not_exist(tmp_path):
         slabs.rows_of(3, 3, 10)
 
 
+@pytest.mark.parametrize("kind", ["csv", "hdf5"])
 @pytest.mark.parametrize("workers", [0, 2])
-def test_batches_come_once_and_in_order(tmp_path, workers):
+def test_batches_come_once_and_in_order(tmp_path, workers, kind):
     torch = pytest.importorskip("torch")
-    csv, hdf5 = write_csv(tmp_path / "x.csv", 101), write_hdf5(tmp_path / "x.h5", 101)
-    for make in (
-        lambda rank, size: loaders.CsvBatches(csv, 10, rank=rank, world_size=size),
-        lambda rank, size: loaders.Hdf5Batches(hdf5, "x", 10, rank=rank, world_size=size),
-    ):
-        batches = []
-        for rank in range(2):
-            loaded = torch.utils.data.DataLoader(make(rank, 2), batch_size=None, num_workers=workers)
-            batches += list(loaded)
-        assert all(0 < len(batch) <= 10 for batch in batches)
-        rows = torch.cat(batches).numpy()
-        assert np.array_equal(rows[np.argsort(rows[:, 0])] if workers else rows, matrix(101))
+    if kind == "csv":
+        path = write_csv(tmp_path / "x.csv", 101)
+        make = lambda rank, size: loaders.CsvBatches(path, 10, rank=rank, world_size=size)
+    else:
+        need("HDF5")
+        path = write_hdf5(tmp_path / "x.h5", 101)
+        make = lambda rank, size: loaders.Hdf5Batches(path, "x", 10, rank=rank, world_size=size)
+    batches = []
+    for rank in range(2):
+        batches += list(torch.utils.data.DataLoader(make(rank, 2), batch_size=None, num_workers=workers))
+    assert all(0 < len(batch) <= 10 for batch in batches)
+    rows = torch.cat(batches).numpy()
+    assert np.array_equal(rows[np.argsort(rows[:, 0])] if workers else rows, matrix(101))
+
+
+def test_a_batch_has_at_least_one_row(tmp_path):
+    pytest.importorskip("torch")
     with pytest.raises(ValueError, match="batch_size"):
-        loaders.CsvBatches(csv, 0)
+        loaders.CsvBatches(write_csv(tmp_path / "x.csv", 1), 0)

@@ -62,6 +62,8 @@ def test_closed_forms():
     )
     for name in ("GPipe", "1F1B"):
         assert formulas.bubble_share(1, 5) == formulas.bubble_time(name, 1) == 0
+    for name, fitting, not_fitting in (("ZB-H1", 4, 3), ("interleaved", 8, 6)):
+        assert formulas.holds(name, 4, fitting) and not formulas.holds(name, 4, not_fitting)
     with pytest.raises(ValueError, match="there are formulas for GPipe, 1F1B, interleaved, ZB-H1, not for 'ZBV'"):
         formulas.peak_activations("ZBV", 2, 2)
 

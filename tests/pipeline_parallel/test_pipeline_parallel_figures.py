@@ -50,7 +50,7 @@ def test_the_unsplit_batch_idles_three_quarters():
 
 def test_compare_shows_the_same_end_and_less_memory():
     picture = figures.compare({"GPipe": SCOPE["gpipe"], "1F1B": SCOPE["one_f_one_b"]})
-    assert picture.alt.count("done after 33, 27% idle") == 4  # in the title and in the words, for both
+    assert picture.alt.count("done after 33, 27% idle") == 2  # once for each
     assert "by rank: 8, 8, 8, 8" in picture.alt and "by rank: 4, 3, 2, 1" in picture.alt
     assert "<svg" in picture.svg()
 

@@ -51,7 +51,8 @@ class Recorded:
 
 
 def everything(lists, cases, stages, inputs, targets, dist):
-    """Rank program: orders and refusals of many cases, a step of others, and the order that 1F1B really runs."""
+    """Rank program: orders and refusals of many cases, a step of others, the order that 1F1B really runs, and the
+    gradients after one step of it, and after two."""
     size, rank = dist.get_world_size(), dist.get_rank()
     orders = pytorch.orders_and_refusals(lists, dist)
     steps = []
@@ -68,8 +69,17 @@ def everything(lists, cases, stages, inputs, targets, dist):
     own, first, last = pytorch.share_of(rank, "1F1B", size, stages[:size], inputs, targets)
     made, ran = pytorch.scheduler("1F1B", own, torch.nn.MSELoss(), 8, "mean", dist), []
     Recorded(made._stage, ran)
+    for module in own.values():
+        module.zero_grad(set_to_none=True)
     pytorch.losses_of_step(made, first, last)
-    return orders, steps, ran
+    order, once = tuple(ran), gradients_in(own)
+    pytorch.losses_of_step(made, first, last)
+    return orders, steps, order, (once, gradients_in(own))
+
+
+def gradients_in(modules):
+    """A copy of all gradients in one dimension."""
+    return torch.cat([p.grad.flatten() for module in modules.values() for p in module.parameters()])
 
 
 @pytest.fixture(scope="module", params=[1, 2, 3, 4])
@@ -98,7 +108,15 @@ def test_orders_are_ours_action_by_action(answers):
 
 def test_1f1b_really_runs_in_our_order(answers):
     size, _, _, results = answers
-    assert tuple(tuple(ran) for _, _, ran in results) == one_f_one_b(size, 8)
+    assert tuple(ran for _, _, ran, _ in results) == one_f_one_b(size, 8)
+
+
+def test_a_second_step_without_emptying_scales_the_first_again(answers):
+    """What the lesson says about ``scale_grads``: (g + 8 g)/8 instead of 2 g."""
+    _, _, _, results = answers
+    for once, twice in (found for *_, found in results):
+        assert once.abs().max() > 1e-4
+        assert torch.allclose(twice, (once + 8 * once) / 8, rtol=1e-12, atol=1e-14)
 
 
 def test_refusals_are_those_that_the_lesson_states(answers):
@@ -119,7 +137,7 @@ def test_numbers_are_those_of_one_process_and_so_of_ours(answers):
     inputs, targets = batch(48)
     assert len(cases) >= 5
     for number, (name, micro_batches, reduction) in enumerate(cases):
-        outcomes = [steps[number] for _, steps, _ in results]
+        outcomes = [result[1][number] for result in results]
         (total,) = [outcome["loss"] for outcome in outcomes if outcome["loss"] is not None]
         gradients = {stage: found for outcome in outcomes for stage, found in outcome["gradients"].items()}
         stages, samples = network(2 * size)[: len(gradients)], 3 * micro_batches

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from labs.pipeline_parallel import actions, activations, formulas
-from labs.pipeline_parallel.actions import Action, BadSchedule, schedule_from, text_of
+from labs.pipeline_parallel.actions import Action, BadSchedule, schedule_from
 from labs.pipeline_parallel.checking import check
 from labs.pipeline_parallel.durations import Durations
 from labs.pipeline_parallel.interleaving import interleaved, rounds_of
@@ -31,7 +31,8 @@ def every_schedule(ranks, micro_batches):
 
 
 def lines(schedule):
-    return [line.split(": ")[1] for line in text_of(schedule).splitlines()]
+    """One line of text for each rank."""
+    return [" ".join(map(str, actions)) for actions in schedule]
 
 
 def test_gpipe_is_that_of_the_paper():

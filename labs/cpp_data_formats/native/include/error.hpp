@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace formats {
 
@@ -24,6 +25,13 @@ class SystemError : public std::runtime_error {
   SystemError(int code, std::string file);
   int code;
   std::string file;
+};
+
+// The reader for this file was not built, since a library was not there: becomes Python's MissingPart.
+class MissingPart : public std::runtime_error {
+ public:
+  explicit MissingPart(std::string part) : std::runtime_error("this build has no " + part), part(std::move(part)) {}
+  std::string part;
 };
 
 // Text from a file as it may stand in a message: at most `limit` characters, nothing unprintable, in quotes.

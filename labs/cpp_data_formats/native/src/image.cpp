@@ -21,14 +21,14 @@ Array read_image(const File& file) {
 #if LAB_HAS_zlib
     return read_png(file);
 #else
-    throw FormatError(file.name(), "a PNG picture: this build has no zlib, so it reads PNM only");
+    throw MissingPart("zlib");
 #endif
   }
   if (got >= 2 && start[0] == 0xff && start[1] == 0xd8) {
 #if LAB_HAS_libjpeg
     return read_jpeg(file);
 #else
-    throw FormatError(file.name(), "a JPEG picture: this build has no libjpeg, so it does not read these");
+    throw MissingPart("libjpeg");
 #endif
   }
   throw FormatError(file.name(), got ? "neither PNG nor JPEG nor PNM by its first bytes, " + shown(std::string_view(reinterpret_cast<char*>(start), got)) : "the file is empty: expected a picture", -1, -1, 0);

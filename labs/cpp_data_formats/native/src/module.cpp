@@ -29,6 +29,12 @@ NB_MODULE(_readers, m) {
       std::rethrow_exception(problem);
     } catch (const formats::FormatError& error) {
       raise(error);
+    } catch (const formats::MissingPart& missing) {
+      try {
+        nb::module_::import_("labs.cpp_data_formats.extension").attr("need")(missing.part);  // raises, and says how to get it
+      } catch (nb::python_error& error) {
+        error.restore();
+      }
     } catch (const formats::SystemError& error) {
       errno = error.code;
       PyErr_SetFromErrnoWithFilename(PyExc_OSError, error.file.c_str());
