@@ -50,8 +50,6 @@ def read_hdf5_slab(path: str | os.PathLike, dataset: str, rank: int, world_size:
         Of shape (rows of this rank, ...); its length may be 0.
     """
     shape = need("HDF5").Hdf5Dataset(os.fspath(path), dataset, [0], [0], options.get("isolated", True)).shape
-    if not shape:
-        raise FormatError(f"{path}: the dataset {dataset!r} is a single number: it has no rows", str(path))
     return read_hdf5(path, dataset, rows=rows_of(rank, world_size, shape[0]), **options)
 
 

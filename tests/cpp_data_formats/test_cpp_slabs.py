@@ -1,5 +1,7 @@
 """Eight ranks read one file at the same time; together they hold every row exactly once, in order."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -129,3 +131,36 @@ def test_a_batch_has_at_least_one_row(tmp_path):
     pytest.importorskip("torch")
     with pytest.raises(ValueError, match="batch_size"):
         loaders.CsvBatches(write_csv(tmp_path / "x.csv", 1), 0)
+
+
+def test_small_batches_do_not_decompress_a_chunk_again_for_each(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    h5py = pytest.importorskip("h5py")
+    rows, module, reads = matrix(5000), need("HDF5"), []
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("x", data=rows, chunks=(5000, 2), compression="gzip")
+        file["one"] = 1.0
+
+    class Counted:
+        def __init__(self, *where):
+            self.dataset = module.Hdf5Dataset(*where)
+            self.shape = self.dataset.shape
+
+        def read(self, *box):
+            reads.append(box)
+            return self.dataset.read(*box)
+
+    monkeypatch.setattr(loaders, "need", lambda part: SimpleNamespace(Hdf5Dataset=Counted))
+    batches = list(loaders.Hdf5Batches(tmp_path / "x.h5", "x", 7))
+    assert [len(batch) for batch in batches] == [7] * 714 + [2] and len(reads) == 1
+    assert np.array_equal(np.concatenate(batches), rows)
+    monkeypatch.setattr(loaders, "BLOCK", 1000)
+    assert (
+        np.array_equal(np.concatenate(list(loaders.Hdf5Batches(tmp_path / "x.h5", "x", 7))), rows) and len(reads) > 50
+    )
+    for read in (
+        lambda: list(loaders.Hdf5Batches(tmp_path / "x.h5", "one", 7)),
+        lambda: slabs.read_hdf5_slab(tmp_path / "x.h5", "one", 0, 2),
+    ):
+        with pytest.raises(FormatError, match="0 axes: expected at least 1"):
+            read()
