@@ -61,7 +61,7 @@ def _mistakes(numbers, rows, columns):
 _WORDS = {
     "copied": (
         "Your buffer is unchanged. Did you change the matrix, or a copy of it?",
-        "`Eigen::MatrixXd m = map;` copies all numbers into memory of its own. So does `auto`-free assignment from a map.",
+        "A matrix that you make from a map, as in Rows m = map;, copies all numbers into memory of its own.",
         "Work on the Eigen::Map itself: it has no memory of its own. What you write into it stands in the buffer.",
     ),
     "column_major": (

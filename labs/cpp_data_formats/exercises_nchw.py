@@ -75,7 +75,7 @@ _WORDS = {
         "Divide by 255.0f, so that 255 becomes 1.",
     ),
     "integer_division": (
-        "Almost everything is 0, and the brightest is 1. What is 200 / 255 in C++?",
+        "Every value below 255 became 0. What is 200 / 255 in C++?",
         "Both are integers, and so is the result: 0.",
         "Divide by 255.0f.",
     ),
@@ -121,7 +121,10 @@ def verify(case, output):
     if got.shape != wanted.shape:
         raise Wrong("shape", f"Right numbers; but the shape {wanted.shape} is due, not {got.shape}.{evidence}")
     if got.dtype != np.float32:
-        raise Wrong("double", f"Right numbers; but they are {got.dtype}, and float32 is due. How many bytes is that?")
+        question = f"Right numbers; but they are {got.dtype}, and float32 is due. How many bytes are too many?"
+        raise Wrong(
+            "double", question, then=("The type stands in angle brackets: lab::zeros<float>(1, 3, height, width).",)
+        )
 
 
 def _raise(hint, evidence, got, wanted):

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from labs.kit.native.failures import NativeError
 
-from .errors import FormatError
-from .specimens import FOLDER
+from .errors import FormatError, MissingPart
+from .specimens import FOLDER, SPECIMENS
 
 BROKEN = (
     "plain.csv", "crlf.csv", "bom.csv", "ragged_short.csv", "text_behind_quote.csv", "empty_field.csv", "word.csv",
     "too_large.csv", "hexadecimal.csv",
+)  # fmt: skip
+
+TRAPS = (
+    "nan.json", "beyond_2_53.json", "same_key_twice.json", "big_endian.h5", "gzip.h5", "column_major.h5",
+    "truncated.h5", "rgb16.png", "palette.png", "truncated.png",
 )  # fmt: skip
 
 
@@ -54,3 +59,19 @@ def show(names=BROKEN):
     """Print what `tried` finds."""
     for content, ours, pandas in tried(names):
         print(f"{content}\n    here:   {ours}\n    pandas: {pandas}")
+
+
+def show_traps(names=TRAPS):
+    """Print what is special about files that are not CSV, what this lesson's reader makes of them, and who differs."""
+    for name in names:
+        specimen = next(each for each in SPECIMENS if each.file == name)
+        try:
+            values = specimen.read()
+            here = f"{values.dtype}, shape {values.shape}"
+        except FormatError as error:
+            here = "error: " + error.reason.removeprefix(f"{specimen.path}: ")
+        except (NativeError, MissingPart):
+            here = "(not tried: what reads it is missing here)"
+        print(f"{name}: {specimen.shows}\n    here:   {here}")
+        for who, what in specimen.differs.items():
+            print(f"    {who}: {what}")
