@@ -59,6 +59,38 @@ def seeds(reader):
     return sorted(path for pattern in SEEDS[reader] for path in FILES.glob(pattern))
 
 
+def more_hdf5(folder):
+    """Files for the fuzzer to start from, with dataset "x": each index of chunks, filter and form of group; by h5py."""
+    try:
+        import h5py
+        import numpy as np
+    except ImportError:
+        return
+    matrix = np.arange(20.0).reshape(5, 4)
+    forms = (
+        {"chunks": (2, 2)},
+        {"chunks": (5, 4)},
+        {"chunks": (2, 3), "compression": "gzip", "shuffle": True, "fletcher32": True},
+        {"chunks": (2, 3), "maxshape": (None, 4)},
+        {"chunks": (2, 3), "maxshape": (None, None), "compression": "gzip"},
+        {"chunks": (2, 3), "maxshape": (9, 9)},
+        {"chunks": (1, 1, 2), "data": np.arange(24, dtype=">i2").reshape(2, 3, 4)},
+        {"data": np.float32(3)},
+        {"data": matrix > 3},
+        {"data": np.zeros(3, dtype=[("a", "i4"), ("b", "f8")])},
+    )
+    for version in ("earliest", "v108", "v110"):
+        for i, form in enumerate(forms):
+            with h5py.File(folder / f"{version}-{i}.h5", "w", libver=(version, "v110")) as file:
+                file.create_dataset("x", **{"data": matrix, "track_times": False, **form})
+        with h5py.File(folder / f"{version}-group.h5", "w", libver=(version, "v110"), userblock_size=512) as file:
+            group = file.create_group("g", track_order=True)
+            for i in range(12):
+                group.create_dataset(f"n{i}", data=matrix, chunks=(2, 2))
+            file["x"] = h5py.SoftLink("/g/n3")
+            group["n3"].attrs["MATLAB_class"] = np.bytes_("double")
+
+
 def clang():
     """clang++ with libFuzzer, or None."""
     return next((found for name in ("clang++", "clang++-14", "clang++-16") if (found := shutil.which(name))), None)
