@@ -27,7 +27,7 @@ def test_the_shipped_files_touch_no_foreign_memory_and_leak_none(reader, tmp_pat
         pytest.skip("no g++ here")
     if reader in ("json", "hdf5") and not SOAK:
         pytest.skip("compiling this reader with sanitizers takes long; LABS_SOAK=1 runs it")
-    flags = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
+    flags = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
     program = cpp_sanitized.build(reader, tmp_path / "program", compiler, *flags, driver=True)
     if isinstance(program, str):
         pytest.skip(program)
