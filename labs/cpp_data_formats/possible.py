@@ -74,6 +74,5 @@ def parts() -> None:
         found = found_parts()
         here = [f"{name} {version}".strip() for name, version in found.items() if version is not None]
         print("found:  ", ", ".join(here))
-        absent = [f"{name} ({PARTS[name][0]})" for name, version in found.items() if version is None]
-        if absent:
-            print("missing:", "; ".join(absent))
+        for name in (name for name, version in found.items() if version is None):
+            print(f"missing: {name} ({PARTS[name][0]})")
