@@ -70,9 +70,9 @@ def test_closed_forms():
 
 
 def test_interleaved_activations_of_every_rank():
-    for pieces, ranks, rounds in product((2, 3, 4), (1, 2, 4), (1, 2, 3)):
-        found = simulate(interleaved(pieces, ranks, rounds * ranks)).peaks
-        wanted = [
-            formulas.peak_activations("interleaved", ranks, rounds * ranks, rank, pieces) for rank in range(ranks)
-        ]
+    fitting = [(ranks, rounds * ranks) for ranks, rounds in product((1, 2, 4), (1, 2, 3))]
+    fewer = [(4, 1), (4, 2), (4, 3), (5, 3)]
+    for pieces, (ranks, micro_batches) in product((2, 3, 4), fitting + fewer):
+        found = simulate(interleaved(pieces, ranks, micro_batches)).peaks
+        wanted = [formulas.peak_activations("interleaved", ranks, micro_batches, rank, pieces) for rank in range(ranks)]
         assert list(found) == wanted
