@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from labs.kit.exercise import Case, Exercise, Wrong, short
@@ -65,9 +67,15 @@ def run(answers, inputs):
 
 
 def right(a, b):
-    """The smallest number that leaves nothing in the wrong half, by trying all."""
-    tried = range(len(a) + 1)
-    return next(p for p in tried if max(a[: len(a) - p] + b[:p], default=0) <= min(a[len(a) - p :] + b[p:], default=0))
+    """The smallest number that leaves nothing in the wrong half, by trying all: the halves' ends decide."""
+    n = len(a)
+    smallest, largest = [-math.inf], [math.inf]
+    padded_a, padded_b = smallest + a + largest, smallest + b + largest  # key k of a half is at place k + 1
+    for p in range(n + 1):
+        lower = max(padded_a[n - p], padded_b[p])  # the last that stays in a, the last that came from b
+        upper = min(padded_a[n - p + 1], padded_b[p + 1])  # the first that went to b, the first that stays there
+        if lower <= upper:
+            return p
 
 
 def verify(case, output):
