@@ -179,7 +179,7 @@ def achieved(outcomes):
     found = []
     for case, output in outcomes[-2:]:
         launch, n = output["launches"][0], len(case.inputs["pixels"])
-        found.append((f"{n:,} pixels", f"{launch['bytes']:,} B moved; reading and writing each once is {2 * n:,} B"))
+        found.append((f"moved for {n:,} pixels; each read and written once is {2 * n:,} B", f"{launch['bytes']:,} B"))
     return found
 
 

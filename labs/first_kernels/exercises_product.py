@@ -195,10 +195,7 @@ def achieved(outcomes):
     launch, inner = output["launches"][0], case.inputs["A"].shape[1]
     plain = (2 * TILE * TILE * inner + TILE * TILE) * 4
     return [
-        (
-            "global memory",
-            f"{launch['bytes']:,} B; if every thread fetched its own numbers, {plain:,} B would be asked for",
-        ),
+        (f"moved; threads that fetch their own numbers ask for {plain:,} B", f"{launch['bytes']:,} B"),
         ("operations for each byte", f"{launch['flops'].get('float32', 0) / launch['bytes']:.2f} FLOP/B"),
     ]
 

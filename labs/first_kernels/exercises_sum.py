@@ -185,7 +185,7 @@ def _costs(n, blocks, launch, wrong):
         wrong("one_thread_adds", f"The sums are right, but shared memory is asked {passes} times a block, for one or two numbers each. What do the other"
               " 255 threads do meanwhile?", "In round one, 128 threads can add at once.", picture=None, evidence=told)  # fmt: skip
     if passes > 90:
-        wrong("spread_out", f"The sums are right, but shared memory is asked {passes} times a block; 52 do. How many warps are awake in the last rounds?",
+        wrong("spread_out", f"The sums are right, but shared memory is asked {passes} times a block; 45 do. How many warps are awake in the last rounds?",
               "With `t % (2 * d) == 0` the busy threads lie far apart, in all 8 warps. With `t < d` they are neighbours.",
               picture=in_banks(max(shared, key=lambda line: line["wavefronts"]), "A warp's request"), evidence=told)  # fmt: skip
 
@@ -203,9 +203,9 @@ def achieved(outcomes):
     launch, blocks = output["launches"][0], case.inputs["blocks"]
     shared = [line for op in ("load", "store") for line in lines(launch, op, "shared")]
     return [
-        ("global memory", f"{launch['bytes']:,} B for {len(case.inputs['x']):,} numbers of 4 B"),
-        ("shared memory", f"{total(shared, 'wavefronts') // blocks} passes a block, no bank conflict"),
-        ("races", "none, in any order of the threads"),
+        (f"moved for {len(case.inputs['x']):,} numbers of 4 B", f"{launch['bytes']:,} B"),
+        ("a block over shared memory, without a bank conflict", f"{total(shared, 'wavefronts') // blocks} passes"),
+        ("in any order of the threads", "no race"),
     ]
 
 

@@ -5,11 +5,12 @@ from labs.first_kernels.grids import explore_grid
 from labs.first_kernels.peers import two_ways
 from labs.first_kernels.predictions import predict_apart, reveal_apart
 from labs.first_kernels.roofs import product_bytes, roof
-from labs.first_kernels.strides import explore_addresses, sweep
+from labs.first_kernels.strides import explore_addresses, explore_banks, sweep
 from labs.first_kernels.wide_loads import instructions, listing, wide_loads
 
 __all__ = [
     "explore_addresses",
+    "explore_banks",
     "explore_grid",
     "explore_threads",
     "instructions",

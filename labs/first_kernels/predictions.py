@@ -13,7 +13,7 @@ def predict_apart():
     from labs.kit.exercise import predict
 
     return predict(
-        "The same number of pixels, but the threads read every 32nd one: how many times as many bytes does the memory move?",
+        "As many pixels, but the threads read every 32nd one: how many times as many bytes come from memory?",
         "times",
         low=1,
         high=64,

@@ -59,6 +59,27 @@ def explore_addresses():
     )
 
 
+def explore_banks():
+    """A slider for the words between neighbours in shared memory, over the picture of the banks that a warp wants.
+
+    Returns
+    -------
+    labs.kit.draw.Explorer
+    """
+    from labs.kit.draw import banks, explore
+
+    def picture(words_apart):
+        asked = addresses(words_apart, 4)
+        return banks(asked, 4, name=f"32 threads, neighbours {words_apart} words apart")
+
+    return explore(
+        picture,
+        label="A warp in shared memory",
+        words_apart=(0, 40, 1, 1),
+        frames=[{"words_apart": words} for words in (1, 0, 2, 4, 16, 32, 33)],
+    )
+
+
 def sweep(stride, count=4096):
     """Run `gather` with a stride and watch it.
 
