@@ -80,7 +80,7 @@ def race(finding: dict):
 
 
 def elements(got, right, name: str):
-    """A callable that draws a result with its wrong elements marked, at most 16 in a row and 16 rows."""
+    """A callable that draws a result with its wrong elements marked, at most 16 in a row and 8 rows."""
     import numpy as np
 
     from labs.kit.draw import memory_heat
@@ -94,7 +94,7 @@ def elements(got, right, name: str):
             fold = lambda row, fill: np.concatenate([row.reshape(-1), np.full(spare, fill)]).reshape(rows, 16)
             wide, wrong = fold(wide, 0), fold(wrong, False)
         first = max(0, int(np.argmax(wrong.any(1))) - 2)
-        wide, wrong = wide[first : first + 16, :16], wrong[first : first + 16, :16]
+        wide, wrong = wide[first : first + 8, :16], wrong[first : first + 8, :16]
         counts = (~wrong).astype(int)
         marks = [(int(row), int(column)) for row, column in np.argwhere(wrong)]
         return memory_heat(counts, name=name, op="right", marks=marks)

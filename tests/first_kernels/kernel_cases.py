@@ -1,7 +1,8 @@
 """Every kernel of lessons 00 and 03, each with data and what NumPy says, for whichever ``cuda`` KERNELS_ON names:
 "virtual" (or nothing: the course chooses), "simulator" (numba-cuda's own), "numba" (to compile, or on a GPU).
 
-KERNELS_SIZES: which sizes. As a program: ``python kernel_cases.py results.npz`` writes what the kernels computed, ``... ptx`` compiles them.
+KERNELS_SIZES says which sizes. As a program: ``python kernel_cases.py results.npz`` writes what the kernels computed,
+``... ptx`` compiles them.
 """
 
 import os
@@ -13,8 +14,9 @@ ON = os.environ.get("KERNELS_ON", "")
 if ON in ("simulator", "numba"):
     if ON == "simulator":
         os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
-    import labs.kit.gpu
     from numba import cuda
+
+    import labs.kit.gpu
 
     labs.kit.gpu.cuda = cuda  # the lesson's modules take it from there
 else:

@@ -1,4 +1,4 @@
-"""Lessons 00 and 03 on a real GPU: every kernel, right answers accepted, and wrong ones that show in the values refused.
+"""Lessons 00 and 03 on a real GPU: every kernel, right answers accepted, wrong ones refused where values show it.
 
 Run by `make gpu-test`.
 """
@@ -19,7 +19,9 @@ CORE = {
     "welcome": ("add_one",),
 }
 BY_VALUE = {
-    "divide": ("no_tail", "one_pixel_each", "thread_without_block", "pixels_left", "wrote_the_image", "values", "not_a_kernel"),
+    "divide": (
+        "no_tail", "one_pixel_each", "thread_without_block", "pixels_left", "wrote_the_image", "values", "not_a_kernel",
+    ),
     "block_sum": ("one_warp", "last_round", "thread_without_block", "nothing_added", "values", "not_a_kernel"),
     "tiled_product": (
         "transposed_read", "transposed_result", "last_tile_lost", "added_to_old", "only_the_last_tile", "same_tile",
