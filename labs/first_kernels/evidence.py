@@ -79,24 +79,34 @@ def race(finding: dict):
     return draw
 
 
-def elements(got, right, name: str):
-    """A callable that draws a result with its wrong elements marked, at most 16 in a row and 8 rows."""
+def first_wrong(got, right, most=6) -> str:
+    """Two lines of evidence: a result and the right one, from the first element that differs."""
     import numpy as np
 
-    from labs.kit.draw import memory_heat
+    got, right = np.ravel(got), np.ravel(right)
+    at = int(np.argmax(got != right))
+    more = lambda values: (
+        "[" + ", ".join(f"{value:g}" for value in values[at : at + most]) + (", …]" if len(values) > at + most else "]")
+    )
+    return f"from element {at} on: yours {more(got)}\n{' ' * len(f'from element {at} on: ')}right {more(right)}"
+
+
+def elements(got, right, what: str):
+    """A callable that draws which elements of a result are right: 64 in a row, or a matrix as it is, up to 64 x 64."""
+    import numpy as np
 
     def draw():
-        wide = np.atleast_2d(got)
-        wrong = np.atleast_2d(~np.equal(got, right))
-        if len(wide) == 1 and wide.size > 16:
-            rows = -(-wide.size // 16)
-            spare = rows * 16 - wide.size
-            fold = lambda row, fill: np.concatenate([row.reshape(-1), np.full(spare, fill)]).reshape(rows, 16)
-            wide, wrong = fold(wide, 0), fold(wrong, False)
-        first = max(0, int(np.argmax(wrong.any(1))) - 2)
-        wide, wrong = wide[first : first + 8, :16], wrong[first : first + 8, :16]
-        counts = (~wrong).astype(int)
+        from labs.kit.draw import Picture, memory_heat
+
+        flat = np.ravel(~np.equal(got, right))
+        wrong = np.atleast_2d(~np.equal(got, right))[:64, :64]
+        if np.ndim(got) == 1 and flat.size > 16:
+            columns = 64 if flat.size > 128 else 16
+            wrong = np.concatenate([flat, np.zeros(-flat.size % columns, bool)]).reshape(-1, columns)[:64]
         marks = [(int(row), int(column)) for row, column in np.argwhere(wrong)]
-        return memory_heat(counts, name=name, op="right", marks=marks)
+        picture = memory_heat((~wrong).astype(int), name=what, op="right", marks=marks)
+        first = int(np.argmax(flat))
+        counted = f"{flat.size - flat.sum():,} right, {flat.sum():,} wrong, element {first} first"
+        return Picture(picture.figure, f"{what}, {wrong.shape[1]} in a row: {counted}.")
 
     return draw

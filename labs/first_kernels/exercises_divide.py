@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from labs.first_kernels.evidence import addresses, decorated, elements, lines, source_line, total
-from labs.kit.exercise import Case, Exercise, Wrong, completed, short
+from labs.first_kernels.evidence import addresses, decorated, elements, first_wrong, lines, source_line, total
+from labs.kit.exercise import Case, Exercise, Wrong, completed
 
 HOLDS_ANSWERS = True  # the sandbox of the grader gets a stub of this module
 
@@ -81,8 +81,8 @@ def verify(case, output):
     around, target = (np.asarray(part) for part in output["result"])
     start = given["start"]
     got, right = target[start : start + n], given["pixels"] // given["divisor"]
-    shown = f"image {short(given['pixels'])} divided by {given['divisor']}\nout   {short(got)}\nright {short(right)}"
-    picture = elements(got, right, "Pixels of out; a cross marks a wrong one") if n else None
+    shown = f"divided by {given['divisor']}, {first_wrong(got, right)}" if n else ""
+    picture = elements(got, right, "Pixels of out") if n else None
 
     def wrong(hint, question, *then, picture=picture, evidence=shown):
         raise Wrong(hint, f"{question}\n{evidence}", picture=picture, then=then)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from labs.first_kernels.evidence import elements, lines, source_line, total
-from labs.kit.exercise import Case, Exercise, Wrong, completed, short
+from labs.first_kernels.evidence import elements, first_wrong, lines, source_line, total
+from labs.kit.exercise import Case, Exercise, Wrong, completed
 
 HOLDS_ANSWERS = True  # the sandbox of the grader gets a stub of this module
 
@@ -77,10 +77,10 @@ def verify(case, output):
     )
     target = np.asarray(output["result"])
     got, right = target[start : start + n], given["pixels"] // given["divisor"]
-    shown = f"image {short(given['pixels'])} divided by {given['divisor']}\nout   {short(got)}\nright {short(right)}"
+    shown = f"divided by {given['divisor']}, {first_wrong(got, right)}" if n else ""
 
     def wrong(hint, question, *then, evidence=shown):
-        picture = elements(got, right, "Pixels of out; a cross marks a wrong one") if n else None
+        picture = elements(got, right, "Pixels of out") if n else None
         raise Wrong(hint, f"{question}\n{evidence}", picture=picture, then=then)
 
     outside = np.delete(target, np.s_[start : start + n])

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from labs.first_kernels.evidence import addresses, decorated, elements, in_banks, lines, race, source_line, total
+from labs.first_kernels.evidence import (
+    addresses,
+    decorated,
+    elements,
+    first_wrong,
+    in_banks,
+    lines,
+    race,
+    source_line,
+    total,
+)
 from labs.kit.exercise import Case, Exercise, Wrong, completed
 
 HOLDS_ANSWERS = True  # the sandbox of the grader gets a stub of this module
@@ -72,8 +82,8 @@ def verify(case, output):
         ),
     )
     got, right = np.asarray(output["result"]), A.astype(np.float64) @ B
-    picture = elements(got, right, "Elements of C; a cross marks a wrong one")
-    shown = f"C[0, :4]  yours {got[0, :4].tolist()}  right {right[0, :4].tolist()}"
+    picture = elements(got, right, "Elements of C")
+    shown = first_wrong(got, right)
 
     def wrong(hint, question, *then, picture=picture, evidence=shown):
         raise Wrong(hint, f"{question}\n{evidence}", picture=picture, then=then)

@@ -86,7 +86,7 @@ def verify(case, output):
         )
     if not np.array_equal(got, right):
         rows = (got != right).any(1)
-        picture = elements(got, right, "The result; a cross marks a wrong pixel")
+        picture = elements(got, right, "Pixels of the result")
         if sorted(map(bytes, got)) == sorted(map(bytes, right)):
             wrong("wrong_order", f"All rows are there, but row {int(np.argmax(rows))} is another one. In which order do the parts belong?",
                   "Device d's rows come after those of device d - 1.", picture=picture)  # fmt: skip

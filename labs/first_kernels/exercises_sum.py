@@ -89,7 +89,7 @@ def verify(case, output):
     rows = padded.reshape(blocks, THREADS)
     got, right = np.asarray(output["result"]), rows.sum(1).astype(np.float32)
     shown = f"out   {short(got)}\nright {short(right)}"
-    picture = elements(got, right, "Sums of the blocks; a cross marks a wrong one")
+    picture = elements(got, right, "Sums of the blocks")
 
     def wrong(hint, question, *then, picture=picture, evidence=shown):
         raise Wrong(hint, f"{question}\n{evidence}", picture=picture, then=then)
