@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from labs.first_kernels.evidence import addresses, decorated, elements, first_wrong, lines, source_line, total
-from labs.kit.exercise import Case, Exercise, Wrong, completed
+from labs.kit.exercise import Case, Exercise, Wrong, completed, short
 
 HOLDS_ANSWERS = True  # the sandbox of the grader gets a stub of this module
 
@@ -81,7 +81,7 @@ def verify(case, output):
     around, target = (np.asarray(part) for part in output["result"])
     start = given["start"]
     got, right = target[start : start + n], given["pixels"] // given["divisor"]
-    shown = f"divided by {given['divisor']}, {first_wrong(got, right)}" if n else ""
+    shown = f"divided by {given['divisor']}\n{first_wrong(got, right)}" if n else ""
     picture = elements(got, right, "Pixels of out") if n else None
 
     def wrong(hint, question, *then, picture=picture, evidence=shown):
@@ -92,6 +92,8 @@ def verify(case, output):
             "wrote_the_image",
             "The image itself has changed. Where does the result belong?",
             "out[i] = ..., from image[i].",
+            evidence=f"image before {short(given['pixels'][:8])}\nimage after  {short(around[start : start + n][:8])}",
+            picture=None,
         )
     outside = np.delete(target, np.s_[start : start + n])
     if (outside != UNTOUCHED).any():

@@ -77,7 +77,7 @@ def verify(case, output):
     )
     target = np.asarray(output["result"])
     got, right = target[start : start + n], given["pixels"] // given["divisor"]
-    shown = f"divided by {given['divisor']}, {first_wrong(got, right)}" if n else ""
+    shown = f"divided by {given['divisor']}\n{first_wrong(got, right)}" if n else ""
 
     def wrong(hint, question, *then, evidence=shown):
         picture = elements(got, right, "Pixels of out") if n else None

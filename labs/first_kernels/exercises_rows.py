@@ -117,7 +117,7 @@ def _shares(image, devices, output, wrong):
         late = sum(launch["start"] > first_back for launch in launches)
         wrong("one_after_another", f"The picture is right, but {late} of {devices} devices began only after the first result had been fetched. Who waited,"
               " and for what?", "copy_to_host waits for the kernel. A launch does not wait.",
-              "One loop that copies in and launches on every device, and a second one that fetches.", evidence=shown)  # fmt: skip
+              "One loop that copies in and launches on every device, and a second one that fetches.")  # fmt: skip
 
 
 def achieved(outcomes):

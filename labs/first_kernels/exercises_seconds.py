@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from labs.kit.exercise import Case, Exercise, Wrong, short
+from labs.kit.exercise import Case, Exercise, Wrong
 
 HOLDS_ANSWERS = True  # the sandbox of the grader gets a stub of this module
 
@@ -51,7 +51,7 @@ def verify(case, output):
     seconds = lambda nbytes, start=latency: start + nbytes / bandwidth
 
     def wrong(hint, question, *then):
-        told = f"yours {short(output)} s, the model says {seconds(read + write):.6g} s"
+        told = f"yours {1e6 * output:.6g} µs, the model says {1e6 * seconds(read + write):.6g} µs"
         raise Wrong(hint, f"{question}\n{told}: {read:,} B read and {write:,} B written", then=then)
 
     def said(value):

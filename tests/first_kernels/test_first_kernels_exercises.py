@@ -8,6 +8,7 @@ import pytest
 from labs.first_kernels import exercises
 from labs.kit.exercise import Exercise, Question
 from labs.kit.exercise.testing import (
+    answers_from,
     assert_accepts,
     assert_cases,
     assert_hints,
@@ -47,6 +48,28 @@ def test_right_answers_pass(name, style):
 def test_wrong_answers_meet_their_own_hints(name):
     assert len(RIGHT[name]) >= 2
     assert_hints(ALL[name], WRONG[name], least=6)
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name != "predict_seconds"])
+def test_values_alone_decide_where_nothing_is_observed(name):
+    """What a real GPU hands over: values, no traffic, no findings."""
+    answers = answers_from(ALL[name], next(iter(RIGHT[name].values())))
+
+    def call(inputs):
+        return ALL[name].run(answers, inputs) | {"launches": [], "copies": [], "findings": [], "virtual": False}
+
+    outcomes = ALL[name].examine(call, 7)
+    assert all(outcome.passed for outcome in outcomes)
+    said = ALL[name].achieved([(outcome.case, outcome.output) for outcome in outcomes])
+    assert "your GPU" in said and "virtual device only" in said
+
+
+def test_a_launch_for_more_gpus_than_there_are_is_left_out_in_words():
+    split_rows = ALL["split_rows"]
+    cases = split_rows.cases(7)
+    for case in cases:
+        split_rows.verify(case, {"skipped": 1})
+    assert "You have 1 GPU" in split_rows.achieved([(case, {"skipped": 1}) for case in cases])
 
 
 def test_the_core_earns_seventy_per_cent():
