@@ -1,5 +1,8 @@
 """The pictures of lesson 03 say what they show, their numbers are right, and they wait politely for an answer."""
 
+import runpy
+from pathlib import Path
+
 import pytest
 
 from labs.first_kernels import figures, flight, given, kernels, strides
@@ -18,6 +21,14 @@ def test_the_sweep_counts_what_the_picture_of_a_warp_shows(stride):
     assert read.sectors == by_hand and read.accesses == 4096
     if 32 % stride == 0 or stride > 31:
         assert read.sectors_per_request == strides.sectors_per_warp(stride, 1)
+
+
+@pytest.mark.parametrize("stride", [1, 2, 7, 32, 40])
+def test_the_time_of_a_sweep_is_what_its_sectors_predict(stride):
+    scope = {}
+    exec(runpy.run_path(str(Path(__file__).with_name("right_answers.py")))["SECONDS"], scope)
+    seconds = figures.sweep(stride).seconds
+    assert seconds == pytest.approx(scope["predict_seconds"](4096, 1, stride, 768e9, 4e-6), rel=1e-9)
 
 
 @pytest.mark.parametrize(
