@@ -1,0 +1,100 @@
+"""How the error of a product grows with its depth: sums in float against sums in half precision."""
+
+from __future__ import annotations
+
+import numpy as np
+
+SEED, SIDE = 6, 16
+DEPTHS = (16, 64, 256, 1024, 4096, 16384, 65536)
+KINDS = ("uniform", "normal")
+NORMS = {"largest element": "largest", "Frobenius norm": "frobenius"}
+
+
+def inputs(kind, depth):
+    """Two matrices, 16 x depth and depth x 16, of numbers from [0, 1) or from a normal distribution."""
+    rng = np.random.default_rng(SEED)
+    draw = rng.random if kind == "uniform" else rng.standard_normal
+    return draw((SIDE, depth)), draw((depth, SIDE))
+
+
+def errors_by_depth(kind, depth, norm="largest"):
+    """Relative errors of a product after each of `DEPTHS` up to `depth`.
+
+    Parameters
+    ----------
+    kind : {"uniform", "normal"}
+    depth : int
+    norm : {"largest", "frobenius"}
+
+    Returns
+    -------
+    dict
+        {"float32": (depths, errors), "float16": (depths, errors)}.
+    """
+    from labs.kit.gpu import numerics
+
+    a, b = inputs(kind, max(depth, DEPTHS[1]))
+    depths = [each for each in DEPTHS if each <= max(depth, DEPTHS[1])]
+    found = {}
+    for sums in ("float32", "float16"):
+        results = numerics.sums_by_depth(a, b, depths, sums=sums)
+        errors = [numerics.errors(c, a[:, :k], b[:k])[norm] for k, c in zip(depths, results)]
+        found[sums] = (depths, errors)
+    return found
+
+
+def error_curves(kind, depth, norm="largest element"):
+    """A picture of `errors_by_depth`."""
+    from labs.kit.draw import curves
+
+    found = errors_by_depth(kind, int(depth), NORMS[norm])
+    series = {f"sums in {name}": pair for name, pair in found.items()}
+    words = "numbers from [0, 1)" if kind == "uniform" else "normal numbers"
+    return curves(
+        series,
+        xlabel="depth K",
+        ylabel=f"relative error ({norm})",
+        logx=True,
+        logy=True,
+        name=f"Error of a product of halves, {words}, {norm}",
+    )
+
+
+def explore_error():
+    """Sliders for the depth, the numbers and the norm."""
+    from labs.kit.draw import explore
+
+    frames = [{"depth": depth} for depth in DEPTHS[1:]]
+    frames += [{"depth": 65536, "kind": "normal", "norm": norm} for norm in NORMS]
+    return explore(
+        lambda depth, kind, norm: error_curves(kind, depth, norm),
+        label="How wrong does the sum get?",
+        frames=frames,
+        depth=list(DEPTHS[1:]),
+        kind=list(KINDS),
+        norm=list(NORMS),
+    )
+
+
+def predict_sum():
+    """A slider for a guess: how much of a long sum is left when it is kept in half precision?"""
+    from labs.kit.exercise import predict
+
+    return predict(
+        "A sum of 65,536 products of numbers between 0 and 1, kept in half precision: how many per cent too small?",
+        unit="%",
+        low=0.01,
+        high=100,
+        log=True,
+        name="tensor_cores.half_sum",
+    )
+
+
+def reveal_sum(guess):
+    """Put the guess beside the computed error, with the reason."""
+    depths, errors = errors_by_depth("uniform", 65536)["float16"]
+    guess.reveal(
+        round(100 * errors[-1], 1),
+        f"At K = 1,024 it is {100 * errors[depths.index(1024)]:.1f} %, at 65,536 almost everything is gone: once the "
+        "sum is 2,048, neighbouring halves are 2 apart, and a product below 1 is rounded away.",
+    )
