@@ -125,7 +125,8 @@ def _cut(a, x, y, length):
 
 def _rounded(a, x):
     """Sums in float64 of products that were rounded to half."""
-    return (a * x).astype(np.float64).sum(axis=1)
+    with np.errstate(over="ignore"):
+        return (a * x).astype(np.float64).sum(axis=1)
 
 
 def _picture():

@@ -15,7 +15,7 @@ def cases(seed):
 
     def case(down, across, part="correct"):
         height, width = TILE * down, TILE * across
-        a, b = (rng.integers(-4, 5, shape).astype(np.float16) for shape in ((height, width), (width, width)))
+        a, b = (rng.integers(-60, 61, shape).astype(np.float16) for shape in ((height, width), (width, width)))
         blocks = "1 block" if down * across == 1 else f"{down} x {across} blocks"
         title = f"{blocks}: A is {height} x {width}, B is {width} x {width}"
         return Case(title, {"a": a, "b": b}, part)

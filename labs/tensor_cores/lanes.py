@@ -43,11 +43,8 @@ def explore_lanes():
     frames = [
         {"unit": nvidia, "operand": "C", "lane": -1},
         {"unit": nvidia, "operand": "C", "lane": 0},
-        {"unit": nvidia, "operand": "C", "lane": 1},
         {"unit": nvidia, "operand": "C", "lane": 4},
         {"unit": nvidia, "operand": "A", "lane": 0},
-        {"unit": nvidia, "operand": "B", "lane": 0},
-        {"unit": amd, "operand": "C", "lane": 0},
         {"unit": amd, "operand": "C", "lane": 16},
     ]
     return explore(

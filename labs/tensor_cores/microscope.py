@@ -21,12 +21,14 @@ def listing_of(kernel, example, target):
     (Listing, str)
         The sentence is empty for the learner's own kernel.
     """
-    from labs.kit.gpu.inspect import MissingPackage, NotInspectable, machine_code
+    from labs.kit.gpu.inspect import CompileFailed, MissingPackage, NotInspectable, machine_code
 
     try:
         return machine_code(kernel, target), ""
     except NotInspectable:
         return machine_code(example, target), "Your kernel is not solved yet; these are listings of the course's."
+    except CompileFailed as refused:
+        return machine_code(example, target), f"{refused}\nThese are listings of the course's kernel."
     except MissingPackage as missing:
         return machine_code(example, target), str(missing)
 
