@@ -21,6 +21,7 @@ FIGURES = {
     "scale": "bench.scale",
     "virtual-cuda": "bench.virtual_cuda",
     "cuda-cpp": "bench.cuda_cpp",
+    "tensor-cores": "bench.tensor_cores",
 }
 FORMAT = 1  # of the JSON file
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 
 import numpy as np
 
@@ -43,20 +44,22 @@ def errors_by_depth(kind, norm):
 
 
 def error_curves(kind, depth, norm="largest element"):
-    """A picture of `errors_by_depth`."""
+    """A picture of `errors_by_depth`, as decimal digits that are right: -log10 of the error."""
     from labs.kit.draw import curves
 
     count = DEPTHS.index(int(depth)) + 1
     found = errors_by_depth(kind, NORMS[norm])
-    series = {f"sums in {name}": (DEPTHS[:count], errors[:count]) for name, errors in found.items()}
+    series = {
+        f"sums in {name}": (DEPTHS[:count], [-math.log10(error) for error in errors[:count]])
+        for name, errors in found.items()
+    }
     words = "numbers from [0, 1)" if kind == "uniform" else "normal numbers"
     return curves(
         series,
         xlabel="depth K",
-        ylabel="relative error",
+        ylabel="correct digits",
         logx=True,
-        logy=True,
-        name=f"Error of a product of halves, {words}, {norm}",
+        name=f"Correct digits (-log10 of the relative error) of a product of halves, {words}, {norm}",
     )
 
 

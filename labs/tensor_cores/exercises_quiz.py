@@ -40,7 +40,7 @@ float_sums = Question(
     why={
         "a": "3 digits is what one half holds. The sum is rounded 65,536 times.",
         "b": "That is what you see at K = 1,024 to 4,096. Then the sum stops growing.",
-        "c": "At 2,048 neighbouring halves are 2 apart, so hardly any product below 1 can move the sum further.",
+        "c": "At 2,048 neighbouring halves are 2 apart, so no product below 1 can move the sum any further.",
     },
 )
 halves_enough = Question(

@@ -82,11 +82,11 @@ def result(c, want, *, name):
     from labs.kit.draw.style import FONT, INK, RED, SKY, SMALL, drawing, paper
 
     c, want = np.atleast_2d(c), np.atleast_2d(want)
-    kind = np.where(c == want, 0, np.where(np.isnan(c), 2, 1))
+    kind = np.where(np.isclose(c, want, rtol=1e-5, atol=1e-6), 0, np.where(np.isnan(c), 2, 1))
     rows, columns = kind.shape
     side = min(380 / columns, 260 / rows, 14)
     left, top = 40.0, 26.0
-    looks = ((SKY, "", "right"), (RED, "xxx", "wrong"), ("none", "...", "never written"))
+    looks = ((SKY, "", "right"), (RED, "xx", "wrong"), ("none", "", "never written"))
     with drawing():
         figure, axes = paper(max(left + columns * side + 10, 360), top + rows * side + 40)
         for value, (fill, hatch, _) in enumerate(looks):
