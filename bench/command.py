@@ -18,6 +18,7 @@ FIGURES = {
     "ring-on-gloo": "bench.ring_on_gloo",
     "ddp-step": "bench.ddp_step",
     "multi-gpu-sort": "bench.multi_gpu_sort",
+    "pipeline": "bench.pipeline",
     "scale": "bench.scale",
     "virtual-cuda": "bench.virtual_cuda",
     "cuda-cpp": "bench.cuda_cpp",

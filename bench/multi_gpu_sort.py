@@ -1,4 +1,7 @@
-"""Sorts over two processes against the library's sorts of all keys, and merging against sorting two sorted runs."""
+"""Sorts over two processes against the library's sorts of all keys, and merging against sorting two sorted runs.
+
+Where a GPU is, also the course's kernels on it, against torch.sort.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import time
 
 import numpy as np
 
-from bench.measure import Row, Series
+from bench.measure import Row, Series, alternate, cpu_seconds, wall_seconds
 from labs.kit import ranks
 
 NAME = "multi-gpu-sort"
@@ -15,7 +18,9 @@ NOTES = (
     "float32, standard normal; seconds by the clock of the slower rank, from a barrier on, till each has its half",
     "in order. The library's sort runs on rank 0 with one thread (or two) while rank 1 waits; by turns in the same",
     "processes, after one unmeasured turn; what was sorted is compared. Rank 0 and 1 share this machine's memory.",
-    "merge: two sorted halves into one, stably (NumPy finds the two runs), against numpy.sort of both together.",
+    "merge path: two sorted halves into one, in 4,096 pieces that take each step together (NumPy vectors); merge runs:",
+    "numpy.sort(kind='stable'), which finds the two runs. Both against numpy.sort of the two halves together.",
+    "On a GPU, if there is one: both halves sorted there, by the course's kernels or by torch, then the merge kernel.",
 )
 AIM = 1.0
 
@@ -71,23 +76,73 @@ def rows(quick: bool) -> list[Row]:
             for peer in ("numpy.sort", "torch.sort", "torch.sort, 2 threads"):
                 aim = None if "2 threads" in peer else AIM
                 lines.append(Row(f"{n:.0e} keys, {ours}", taken[ours], "s", peer, taken[peer], aim=aim))
-        lines.append(merging(n, runs))
-    return lines
+        lines += merging(n, runs)
+    return lines if quick else lines + on_a_gpu(10**7, 9)
 
 
-def merging(n: int, runs: int) -> Row:
-    """Merge two sorted halves with `merge_runs`, against sorting their concatenation."""
+def merging(n: int, runs: int) -> list[Row]:
+    """Merge two sorted halves in two ways, against sorting their concatenation."""
+    import torch
+
     from labs.multi_gpu_sort.local import merge_runs
+    from labs.multi_gpu_sort.merging import merge_path
 
     random = np.random.default_rng(1)
     a, b = (np.sort(random.standard_normal(n // 2, dtype=np.float32)) for _ in range(2))
-    contenders = (lambda: merge_runs([a, b])[0], lambda: np.sort(np.concatenate([a, b])))
-    taken: tuple[list[float], list[float]] = ([], [])
-    for turn in range(-1, runs):
-        for seconds, call in zip(taken, contenders):
-            start = time.process_time()
-            call()
-            if turn >= 0:
-                seconds.append(time.process_time() - start)
-    ours, theirs = (Series(tuple(seconds)) for seconds in taken)
-    return Row(f"{n:.0e} keys, merge of two halves", ours, "s CPU", "concatenate and sort", theirs, aim=AIM)
+    contenders = {
+        "merge path": lambda: merge_path(a, b),
+        "merge runs": lambda: merge_runs(torch.from_numpy(np.concatenate([a, b])))[0].numpy(),
+        "concatenate and sort": lambda: np.sort(np.concatenate([a, b])),
+    }
+    right = contenders["concatenate and sort"]()
+    for name, call in contenders.items():
+        if not np.array_equal(call(), right):
+            raise AssertionError(f"{name} did not merge, so the times mean nothing")
+    *ours, theirs = alternate(list(contenders.values()), runs, cpu_seconds, warm_up=False)
+    return [
+        Row(f"{n:.0e} keys, {name}", mine, "s CPU", "concatenate and sort", theirs, aim=AIM)
+        for name, mine in zip(contenders, ours)
+    ]
+
+
+def on_a_gpu(n: int, runs: int) -> list[Row]:
+    """Sort both halves and merge them on a GPU, against torch.sort of all keys there; no rows without one."""
+    import torch
+
+    from labs.kit.gpu import cuda, is_virtual
+
+    if is_virtual() or not torch.cuda.is_available():
+        return []
+    from labs.multi_gpu_sort.kernels import merge, radix_sort
+
+    whole = torch.randint(-(2**31), 2**31, (n,), dtype=torch.int32, generator=torch.Generator().manual_seed(0)).cuda()
+    keys, spare, out = (cuda.as_cuda_array(tensor) for tensor in (whole.clone(), whole.clone(), whole.clone()))
+    half = n // 2
+
+    def merged(a, b):
+        merge[n // 64 // 128 + 1, 128](a, b, out)
+        cuda.synchronize()
+        return torch.as_tensor(out, device="cuda")
+
+    def with_kernels():
+        keys.copy_to_device(cuda.as_cuda_array(whole))
+        a, b = (radix_sort(keys[part], spare[part])[0] for part in (slice(0, half), slice(half, n)))
+        return merged(a, b)
+
+    def with_torch():
+        return merged(*(cuda.as_cuda_array(part.sort().values) for part in (whole[:half], whole[half:])))
+
+    def library():
+        found = whole.sort().values
+        torch.cuda.synchronize()
+        return found
+
+    contenders = {"the course's radix sort and merge": with_kernels, "torch.sort of halves, merge": with_torch}
+    right = library()
+    for name, call in contenders.items():
+        if not torch.equal(call(), right):
+            raise AssertionError(f"{name} did not sort, so the times mean nothing")
+    *ours, theirs = alternate([*contenders.values(), library], runs, wall_seconds)
+    return [
+        Row(f"GPU, {n:.0e} int32 keys, {name}", mine, "s", "torch.sort", theirs) for name, mine in zip(contenders, ours)
+    ]

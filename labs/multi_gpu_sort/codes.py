@@ -11,6 +11,7 @@ Descending is exactly the reverse, so NaN comes first.
 from __future__ import annotations
 
 import numpy as np
+import torch
 
 DTYPES = ("int32", "uint32", "int64", "float32", "float64")
 
@@ -20,34 +21,37 @@ def encode(keys, descending=False):
 
     Parameters
     ----------
-    keys : numpy.ndarray, shape (n,)
-        One of `DTYPES`.
+    keys : numpy.ndarray or torch.Tensor, shape (n,)
+        One of `DTYPES`; a tensor may lie on a GPU.
     descending : bool
         Whether the largest key gets the smallest code.
 
     Returns
     -------
-    numpy.ndarray, shape (n,)
-        int32 for keys of 4 bytes, int64 for keys of 8; never a view of `keys`.
+    numpy.ndarray or torch.Tensor, shape (n,)
+        Of the same kind as `keys`: int32 for keys of 4 bytes, int64 for keys of 8; never a view of `keys`.
 
     Raises
     ------
     TypeError
         For another dtype.
     """
-    keys = np.asarray(keys)
-    if keys.dtype.name not in DTYPES:
-        raise TypeError(f"keys are {keys.dtype}; this sort knows {', '.join(DTYPES)}. Convert them first")
-    signed = np.dtype(f"i{keys.dtype.itemsize}")
-    if keys.dtype.kind == "f":
-        codes = _mirror(np.ascontiguousarray(keys).view(signed))
-        if (nan := np.isnan(keys)).any():  # one NaN for all: else its sign would decide where it goes
-            codes[nan] = np.array(np.nan, keys.dtype).view(signed)
-    elif keys.dtype.kind == "u":
-        codes = keys.view(signed) ^ np.iinfo(signed).min
+    if not isinstance(keys, torch.Tensor):
+        keys = np.asarray(keys)
+        _check(keys.dtype.name)
+        return encode(torch.from_numpy(np.ascontiguousarray(keys)), descending).numpy()
+    name = str(keys.dtype).removeprefix("torch.")
+    _check(name)
+    keys = keys.contiguous()
+    if name.startswith("float"):
+        codes = _mirror(keys.view(_signed(name)))
+        if (nan := torch.isnan(keys)).any():  # one NaN for all: else its sign would decide where it goes
+            codes[nan] = torch.tensor(torch.nan, dtype=keys.dtype).view(codes.dtype).item()
+    elif name.startswith("u"):
+        codes = keys.view(_signed(name)) ^ torch.iinfo(_signed(name)).min
     else:
-        codes = keys.copy()
-    return ~codes if descending else codes
+        codes = keys.clone()
+    return codes.bitwise_not_() if descending else codes
 
 
 def decode(codes, dtype, descending=False):
@@ -55,26 +59,41 @@ def decode(codes, dtype, descending=False):
 
     Parameters
     ----------
-    codes : numpy.ndarray, shape (n,)
+    codes : numpy.ndarray or torch.Tensor, shape (n,)
         From `encode`.
-    dtype : numpy dtype
+    dtype : str, numpy.dtype or torch.dtype
         Of the keys.
     descending : bool
         As it was for `encode`.
 
     Returns
     -------
-    numpy.ndarray, shape (n,)
+    numpy.ndarray or torch.Tensor, shape (n,)
+        Of the same kind as `codes`; the same memory where codes are keys already (int32 and int64, ascending).
     """
-    dtype, codes = np.dtype(dtype), np.asarray(codes)
+    if not isinstance(codes, torch.Tensor):
+        return decode(torch.from_numpy(np.ascontiguousarray(codes)), dtype, descending).numpy()
+    name = str(dtype).removeprefix("torch.") if isinstance(dtype, torch.dtype) else np.dtype(dtype).name
     codes = ~codes if descending else codes
-    if dtype.kind == "f":
-        return _mirror(codes).view(dtype)
-    if dtype.kind == "u":
-        return (codes ^ np.iinfo(codes.dtype).min).view(dtype)
-    return codes.astype(dtype)
+    if name.startswith("float"):
+        return _mirror(codes).view(getattr(torch, name))
+    if name.startswith("u"):
+        return (codes ^ torch.iinfo(codes.dtype).min).view(getattr(torch, name))
+    return codes
+
+
+def _check(name):
+    if name not in DTYPES:
+        raise TypeError(f"keys are {name}; this sort knows {', '.join(DTYPES)}. Convert them first")
+
+
+def _signed(name):
+    return torch.int64 if name.endswith("64") else torch.int32
 
 
 def _mirror(bits):
     """Turn the order of negative floats around: their magnitude bits grow while the number falls. Its own inverse."""
-    return bits ^ ((bits >> (8 * bits.dtype.itemsize - 1)) & np.iinfo(bits.dtype).max)
+    mirrored = bits >> torch.iinfo(bits.dtype).bits - 1  # all ones where the number is negative
+    mirrored &= torch.iinfo(bits.dtype).max
+    mirrored ^= bits
+    return mirrored

@@ -1,8 +1,36 @@
-"""Two small exchanges of tensors that programs on ranks need again and again."""
+"""Messages that programs on ranks need again and again: several at a time, a trade, parts for everybody."""
 
 from __future__ import annotations
 
 import torch
+
+
+def start(sends, receives, dist):
+    """Start messages in both directions together.
+
+    NCCL carries two ranks' messages to each other only so: a send on its own occupies the wire until the other rank
+    receives, and the other rank's send does the same.
+
+    Parameters
+    ----------
+    sends, receives : iterable of (torch.Tensor, int)
+        Tensors, contiguous, with the rank to which or from which they go.
+    dist : virtual or real torch.distributed
+
+    Returns
+    -------
+    list of handles
+        Call ``wait()`` on each before the tensors are used again.
+    """
+    messages = [dist.P2POp(dist.isend, tensor, peer) for tensor, peer in sends]
+    messages += [dist.P2POp(dist.irecv, tensor, peer) for tensor, peer in receives]
+    return dist.batch_isend_irecv(messages) if messages else []
+
+
+def finish(handles):
+    """Wait for messages that `start` has started."""
+    for handle in handles:
+        handle.wait()
 
 
 def trade(tensor, other, dist):
@@ -20,10 +48,8 @@ def trade(tensor, other, dist):
     torch.Tensor
         A new one.
     """
-    received = torch.empty_like(tensor)
-    handle = dist.isend(tensor.contiguous(), dst=other)
-    dist.recv(received, src=other)
-    handle.wait()
+    received = torch.empty_like(tensor, memory_format=torch.contiguous_format)
+    finish(start([(tensor.contiguous(), other)], [(received, other)], dist))
     return received
 
 
@@ -45,6 +71,6 @@ def exchange_parts(tensor, counts, dist):
     """
     incoming = torch.empty_like(counts)
     dist.all_to_all_single(incoming, counts)
-    received = torch.empty(int(incoming.sum()), dtype=tensor.dtype)
+    received = tensor.new_empty(int(incoming.sum()))
     dist.all_to_all_single(received, tensor, incoming.tolist(), counts.tolist())
     return received

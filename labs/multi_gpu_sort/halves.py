@@ -7,6 +7,8 @@ from itertools import accumulate
 import numpy as np
 import torch
 
+from labs.multi_gpu_sort.exchange import finish, start
+
 PROBES = 64  # keys of each half that a round reads: 4 rounds for 16 million keys, where halving takes 24
 
 
@@ -15,7 +17,7 @@ class Halves:
 
     Parameters
     ----------
-    codes : numpy.ndarray
+    codes : torch.Tensor, shape (n,)
         This rank's chunk, int32 or int64.
     sizes : sequence of int
         Keys of each rank of the group.
@@ -45,15 +47,13 @@ class Halves:
         a, b : numpy.ndarray of int64, shape (k,)
         """
         local = indices[self.half] - self.start
-        mine = (local >= 0) & (local < len(self.codes))
-        found = torch.zeros(2, len(local), dtype=torch.int64)
-        found[self.half, torch.from_numpy(mine)] = torch.from_numpy(self.codes[local[mine]].astype(np.int64))
+        places = np.flatnonzero((local >= 0) & (local < len(self.codes)))
+        places, local = (torch.from_numpy(found).to(self.codes.device) for found in (places, local[places]))
+        found = torch.zeros(2, len(indices[0]), dtype=torch.int64, device=self.codes.device)
+        found[self.half, places] = self.codes[local].long()
         theirs = [torch.empty_like(found) for _ in self.others]
-        handles = [self.dist.isend(found, dst=rank) for rank in self.others]
-        handles += [self.dist.irecv(tensor, src=rank) for rank, tensor in zip(self.others, theirs)]
-        for handle in handles:
-            handle.wait()
-        return (found + sum(theirs)).numpy()  # each key has one owner; all others brought zero
+        finish(start([(found, rank) for rank in self.others], zip(theirs, self.others), self.dist))
+        return (found + sum(theirs)).cpu().numpy()  # each key has one owner; all others brought zero
 
 
 def search(halves):

@@ -8,7 +8,7 @@ from labs.kit.gpu import cuda
 
 HOLDS_ANSWERS = True
 DIGIT_BITS, DIGITS = 4, 16
-THREADS = 256  # of the block that scans; also the most threads that count and scatter
+THREADS = 256  # of the block that scans
 
 
 @cuda.jit
@@ -92,15 +92,15 @@ def merge(a, b, out):
                 j += 1
 
 
-def radix_sort(codes, spare, threads=128):
+def radix_sort(codes, spare, threads=None):
     """Sort the codes on their device, four bits at a time from the lowest.
 
     Parameters
     ----------
     codes, spare : device array of int32 or int64, shape (n,)
         The keys, and a buffer of the same size.
-    threads : int
-        How many threads count and scatter, up to 256.
+    threads : int, optional
+        How many threads count and scatter; one for 64 keys when left out, from 32 to 16,384.
 
     Returns
     -------
@@ -110,6 +110,7 @@ def radix_sort(codes, spare, threads=128):
     bits = 8 * codes.dtype.itemsize
     if not codes.size:
         return codes, spare
+    threads = threads or min(max(codes.size // 64, 32), 2**14)
     counts = cuda.device_array((DIGITS, threads), np.int32)
     blocks = (threads + 63) // 64
     for shift in range(0, bits, DIGIT_BITS):

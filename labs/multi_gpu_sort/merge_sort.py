@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-import torch
-
 from labs.multi_gpu_sort.codes import decode, encode
+from labs.multi_gpu_sort.exchange import finish, start
 from labs.multi_gpu_sort.halves import Halves, search
 from labs.multi_gpu_sort.local import merge_runs, sort_chunk
 from labs.multi_gpu_sort.result import Move, Sorted
 from labs.multi_gpu_sort.sizes import chunk_sizes
 from labs.multi_gpu_sort.swaps import plan_swap
+from labs.multi_gpu_sort.tensors import as_tensor, like
 
 HOLDS_ANSWERS = True
 
@@ -22,10 +21,10 @@ def merge_sort(keys, dist, values=None, *, descending=False, placement="mirrored
 
     Parameters
     ----------
-    keys : numpy.ndarray, shape (n,)
-        This rank's, of a dtype in `labs.multi_gpu_sort.codes.DTYPES`.
+    keys : numpy.ndarray or torch.Tensor, shape (n,)
+        This rank's, of a dtype in `labs.multi_gpu_sort.codes.DTYPES`; a tensor on the rank's GPU for NCCL.
     dist : virtual or real torch.distributed
-    values : numpy.ndarray, shape (n,), optional
+    values : numpy.ndarray or torch.Tensor, shape (n,), optional
         Travel with the keys. Equal keys keep their order on one or two ranks; on more ranks with "ordered" placement.
     descending : bool
     placement : {"mirrored", "ordered"}
@@ -34,6 +33,7 @@ def merge_sort(keys, dist, values=None, *, descending=False, placement="mirrored
     Returns
     -------
     Sorted
+        Arrays or tensors, as `keys` and `values` are.
 
     Raises
     ------
@@ -46,11 +46,12 @@ def merge_sort(keys, dist, values=None, *, descending=False, placement="mirrored
             f"the merge sort halves its ranks again and again, so it needs 1, 2, 4, 8, ... of them, not {world_size}; "
             "radix_partition sorts on any number"
         )
-    codes, values = sort_chunk(encode(keys, descending), values)
-    sizes = chunk_sizes(len(codes), dist)
-    chunk = _Chunk(codes, values, sizes, placement, dist)
+    tensor = as_tensor(keys, dist)
+    codes, travelling = sort_chunk(encode(tensor, descending), as_tensor(values, dist, "values"))
+    chunk = _Chunk(codes, travelling, chunk_sizes(codes, dist), placement, dist)
     chunk.sort_halves(0, world_size)
-    return Sorted(decode(chunk.codes, np.asarray(keys).dtype, descending), chunk.values, tuple(chunk.stages))
+    found = decode(chunk.codes, tensor.dtype, descending)
+    return Sorted(like(found, keys), like(chunk.values, values), tuple(chunk.stages))
 
 
 class _Chunk:
@@ -80,26 +81,27 @@ class _Chunk:
         ]
         given = [move for move in moves if move.source == rank]
         self.stages.append((f"ranks {first} to {end - 1}", tuple(given)))
-        gone = sum(move.count for move in given)
-        if gone:
-            kept = slice(0, len(self.codes) - gone) if rank < middle else slice(gone, len(self.codes))
-            self.codes, self.values = self._exchange(moves, given, kept, kept_first=rank < middle)
+        if given:
+            received = [move for move in moves if move.target == rank]
+            self.codes, self.values = self._exchange(given, received, below=rank < middle)
         return pivot > 0
 
-    def _exchange(self, moves, given, kept, kept_first):
+    def _exchange(self, given, received, below):
+        """Send keys, receive as many right beside those that stay, and merge the runs."""
         arrays = [self.codes] if self.values is None else [self.codes, self.values]
-        sends = [
-            self.dist.isend(torch.from_numpy(array[move.start : move.start + move.count]), dst=move.target)
-            for move in given
-            for array in arrays
-        ]
-        received, receives = [[] for _ in arrays], []
-        for move in moves:
-            if move.target == self.dist.get_rank():
-                for runs, array in zip(received, arrays):
-                    runs.append(np.empty(move.count, array.dtype))
-                    receives.append(self.dist.irecv(torch.from_numpy(runs[-1]), src=move.source))
-        for handle in [*sends, *receives]:
-            handle.wait()
-        own = [[array[kept]] for array in arrays]
-        return merge_runs(*(a + b if kept_first else b + a for a, b in zip(own, received)))
+        gone, n = sum(move.count for move in given), len(self.codes)
+        kept, place = (slice(0, n - gone), n - gone) if below else (slice(gone, n), 0)
+        new, slots = [array.new_empty(n) for array in arrays], []
+        for move in received:
+            slots.append((slice(place, place + move.count), move.source))
+            place += move.count
+        handles = start(
+            [(array[move.start : move.start + move.count], move.target) for move in given for array in arrays],
+            [(array[slot], source) for slot, source in slots for array in new],
+            self.dist,
+        )
+        for array, after in zip(arrays, new):
+            after[kept] = array[kept]  # while the messages are on their way
+        finish(handles)
+        runs = len(received) + (gone < n)
+        return merge_runs(*new) if runs > 1 else (new[0], new[1] if len(new) > 1 else None)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-import numpy as np
 import torch
 
 from labs.multi_gpu_sort.codes import decode, encode
 from labs.multi_gpu_sort.exchange import exchange_parts
-from labs.multi_gpu_sort.local import declare, sort_chunk
+from labs.multi_gpu_sort.local import group, sort_chunk
 from labs.multi_gpu_sort.result import Move, Sorted
 from labs.multi_gpu_sort.sizes import chunk_sizes
 from labs.multi_gpu_sort.splitters import find_splitters
+from labs.multi_gpu_sort.tensors import as_tensor, like
 
 HOLDS_ANSWERS = True
 
@@ -25,60 +25,34 @@ def radix_partition(keys, dist, values=None, *, descending=False):
 
     Parameters
     ----------
-    keys : numpy.ndarray, shape (n,)
-        This rank's, of a dtype in `labs.multi_gpu_sort.codes.DTYPES`.
+    keys : numpy.ndarray or torch.Tensor, shape (n,)
+        This rank's, of a dtype in `labs.multi_gpu_sort.codes.DTYPES`; a tensor on the rank's GPU for NCCL.
     dist : virtual or real torch.distributed
-    values : numpy.ndarray, shape (n,), optional
+    values : numpy.ndarray or torch.Tensor, shape (n,), optional
         Travel with the keys.
     descending : bool
 
     Returns
     -------
     Sorted
+        Arrays or tensors, as `keys` and `values` are.
 
     Notes
     -----
     Ilic, Tolovski, Rabl: RMG Sort: Radix-Partitioning-Based Multi-GPU Sorting, BTW 2023. The paper balances by buckets
     of digits; here ties are dealt out too, so the balance is exact.
     """
-    codes, rank = encode(keys, descending), dist.get_rank()
-    sizes = chunk_sizes(len(codes), dist)
+    codes, travelling = encode(as_tensor(keys, dist), descending), as_tensor(values, dist, "values")
+    rank, sizes = dist.get_rank(), chunk_sizes(codes, dist)
     splitters = find_splitters(codes, list(accumulate(sizes))[:-1], dist)
-    targets = destinations(codes, splitters)
-    declare(codes, values, passes=4, label="partition")  # count, read, write; the digits share one pass in the paper
-    order = np.argsort(targets, kind="stable")
-    counts = np.bincount(targets, minlength=len(sizes))
-    codes = _sent(codes[order], counts, dist)
-    values = None if values is None else _sent(values[order], counts, dist)
-    codes, values = sort_chunk(codes, values)
-    starts = [0, *accumulate(counts.tolist())]
+    codes, travelling, counts = group(codes, travelling, splitters)
+    parts = torch.tensor(counts, device=codes.device)
+    codes = exchange_parts(codes, parts, dist)
+    travelling = None if travelling is None else exchange_parts(travelling, parts, dist)
+    codes, travelling = sort_chunk(codes, travelling)
+    starts = [0, *accumulate(counts)]
     moves = tuple(
-        Move(rank, target, starts[target], int(count))
-        for target, count in enumerate(counts)
-        if count and target != rank
-    )  # fmt: skip
-    return Sorted(decode(codes, np.asarray(keys).dtype, descending), values, (("all-to-all", moves),))
-
-
-def destinations(codes, splitters):
-    """The rank of each code.
-
-    Parameters
-    ----------
-    codes : numpy.ndarray, shape (n,)
-    splitters : list of Splitter
-        Between rank 0 and 1, 1 and 2, and so on.
-
-    Returns
-    -------
-    numpy.ndarray of int64, shape (n,)
-    """
-    targets = np.zeros(len(codes), dtype=np.int64)
-    for code, ties_below in splitters:
-        targets += codes > code
-        targets[np.flatnonzero(codes == code)[ties_below:]] += 1
-    return targets
-
-
-def _sent(array, counts, dist):
-    return exchange_parts(torch.from_numpy(array), torch.from_numpy(counts), dist).numpy()
+        Move(rank, target, starts[target], count) for target, count in enumerate(counts) if count and target != rank
+    )
+    found = decode(codes, as_tensor(keys, dist).dtype, descending)
+    return Sorted(like(found, keys), like(travelling, values), (("all-to-all", moves),))

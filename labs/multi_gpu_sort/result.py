@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import torch
 
 
 class Move(NamedTuple):
@@ -29,16 +30,16 @@ class Sorted(NamedTuple):
 
     Parameters
     ----------
-    keys : numpy.ndarray
+    keys : numpy.ndarray or torch.Tensor
         This rank's part of the sorted whole.
-    values : numpy.ndarray or None
+    values : numpy.ndarray, torch.Tensor or None
         In the order of their keys.
     stages : tuple of (str, tuple of Move)
         What this rank sent away at each stage.
     """
 
-    keys: np.ndarray
-    values: np.ndarray | None
+    keys: np.ndarray | torch.Tensor
+    values: np.ndarray | torch.Tensor | None
     stages: tuple
 
     @property

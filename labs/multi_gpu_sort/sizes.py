@@ -5,19 +5,20 @@ from __future__ import annotations
 import torch
 
 
-def chunk_sizes(mine, dist):
+def chunk_sizes(codes, dist):
     """How many keys each rank holds.
 
     Parameters
     ----------
-    mine : int
-        Keys of this rank.
+    codes : torch.Tensor, shape (n,)
+        This rank's.
     dist : virtual or real torch.distributed
 
     Returns
     -------
     list of int
     """
-    sizes = [torch.zeros(1, dtype=torch.int64) for _ in range(dist.get_world_size())]
-    dist.all_gather(sizes, torch.tensor([mine]))
+    mine = torch.tensor([len(codes)], device=codes.device)
+    sizes = [torch.zeros_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(sizes, mine)
     return [int(size) for size in sizes]

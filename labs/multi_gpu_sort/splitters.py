@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-DIGIT_BITS = 8
+from labs.multi_gpu_sort.local import DIGIT_BITS, digits
 
 
 class Splitter(NamedTuple):
@@ -30,7 +30,7 @@ def find_splitters(codes, places, dist):
 
     Parameters
     ----------
-    codes : numpy.ndarray, shape (n,)
+    codes : torch.Tensor, shape (n,)
         This rank's, int32 or int64, in any order.
     places : sequence of int
         From 0 to the number of codes of all ranks.
@@ -44,33 +44,30 @@ def find_splitters(codes, places, dist):
     """
     if not places:
         return []
-    bits = 8 * codes.dtype.itemsize
-    unsigned = codes.view(f"u{codes.dtype.itemsize}") ^ (1 << (bits - 1))  # digits have no sign
+    bits = 8 * codes.element_size()
     prefixes, remaining = [0] * len(places), list(places)
+    chosen = [codes] * len(places)  # for each place: the codes that agree with its splitter in the digits so far
     for shift in range(bits - DIGIT_BITS, -1, -DIGIT_BITS):
-        counts = torch.from_numpy(np.stack([_histogram(unsigned, prefix, shift, bits) for prefix in prefixes]))
+        found = [digits(some, shift) for some in (chosen if shift + DIGIT_BITS < bits else [codes])]
+        counts = torch.stack([torch.bincount(row, minlength=2**DIGIT_BITS) for row in found])
+        counts = counts.expand(len(places), -1).contiguous()  # all places share the count of the first digit
         dist.all_reduce(counts)
-        for k, histogram in enumerate(counts.numpy()):
+        for k, histogram in enumerate(counts.cpu().numpy()):
             below = np.concatenate([[0], np.cumsum(histogram)])
             digit = min(int(np.searchsorted(below, remaining[k], "right")) - 1, 2**DIGIT_BITS - 1)
             remaining[k] -= int(below[digit])
             prefixes[k] |= digit << shift
-    return _deal_ties(unsigned, prefixes, remaining, bits, dist)
+            chosen[k] = chosen[k][found[k if len(found) > 1 else 0] == digit]
+    return _deal_ties(chosen, prefixes, remaining, bits, dist)
 
 
-def _histogram(unsigned, prefix, shift, bits):
-    """Counts of the digit at `shift` among the codes whose higher digits are those of `prefix`."""
-    above = shift + DIGIT_BITS
-    chosen = unsigned if above == bits else unsigned[unsigned >> above == prefix >> above]
-    return np.bincount((chosen >> shift & (2**DIGIT_BITS - 1)).astype(np.intp), minlength=2**DIGIT_BITS)
-
-
-def _deal_ties(unsigned, prefixes, remaining, bits, dist):
-    ties = torch.tensor([int(np.count_nonzero(unsigned == prefix)) for prefix in prefixes])
+def _deal_ties(chosen, prefixes, remaining, bits, dist):
+    """Each rank takes of the ties that belong below as many as the ranks before it leave."""
+    ties = torch.tensor([len(some) for some in chosen], device=chosen[0].device)
     all_ties = [torch.empty_like(ties) for _ in range(dist.get_world_size())]
     dist.all_gather(all_ties, ties)
-    before = sum(all_ties[: dist.get_rank()], torch.zeros_like(ties))
+    before = sum(all_ties[: dist.get_rank()], torch.zeros_like(ties)).tolist()
     return [
-        Splitter(prefix - (1 << (bits - 1)), min(max(left - int(before[k]), 0), int(ties[k])))
+        Splitter(prefix - (1 << (bits - 1)), min(max(left - before[k], 0), len(chosen[k])))
         for k, (prefix, left) in enumerate(zip(prefixes, remaining))
     ]

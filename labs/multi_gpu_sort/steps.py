@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from labs.multi_gpu_sort.exchange import finish, start
 from labs.multi_gpu_sort.halves import Halves, search
 from labs.multi_gpu_sort.result import Move
 from labs.multi_gpu_sort.swaps import plan_swap
@@ -32,21 +33,19 @@ def swap_halves(keys, first, middle, end, dist):
     RuntimeError
         When this rank is not among them.
     """
-    rank, codes = dist.get_rank(), keys.numpy()
+    rank = dist.get_rank()
     if not first <= rank < end:
         raise RuntimeError(f"rank {rank} calls a swap of ranks {first} to {end - 1}, of which it is none")
     sizes = [len(keys)] * (end - first)
-    pivot = search(Halves(codes, sizes, first, middle, dist))
+    pivot = search(Halves(keys, sizes, first, middle, dist))
     moves = [
         Move(move.source + first, move.target + first, move.start, move.count)
         for move in plan_swap(sizes, middle - first, pivot)
     ]
     given = [move for move in moves if move.source == rank]
-    received = [(move.source, torch.empty(move.count, dtype=keys.dtype)) for move in moves if move.target == rank]
-    handles = [dist.isend(keys[move.start : move.start + move.count].contiguous(), dst=move.target) for move in given]
-    handles += [dist.irecv(part, src=source) for source, part in received]
-    for handle in handles:
-        handle.wait()
+    received = [(keys.new_empty(move.count), move.source) for move in moves if move.target == rank]
+    sends = [(keys[move.start : move.start + move.count].contiguous(), move.target) for move in given]
+    finish(start(sends, received, dist))
     gone = sum(move.count for move in given)
     kept = keys[: len(keys) - gone] if rank < middle else keys[gone:]
-    return torch.cat([kept, *(part for _, part in received)]).sort().values
+    return torch.cat([kept, *(part for part, _ in received)]).sort().values

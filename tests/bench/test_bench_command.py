@@ -41,7 +41,7 @@ def check_form(record, names):
 
 
 def test_a_quick_run_prints_tables_and_writes_its_record(tmp_path):
-    names = ("virtual-ring", "ring-on-gloo", "scale", "ddp-step")
+    names = ("virtual-ring", "ring-on-gloo", "scale", "ddp-step", "multi-gpu-sort", "pipeline")
     text, record = measure(names, tmp_path)
     check_form(record, names)
     for wanted in (
@@ -52,6 +52,8 @@ def test_a_quick_run_prints_tables_and_writes_its_record(tmp_path):
         "gloo all_reduce",
         "tree of 512 ranks",
         "PyTorch's DDP",
+        "concatenate and sort",
+        "M events/s",
     ):
         assert wanted in text
     limits = [row for row in record["figures"][2]["rows"] if row["unit"] == "MB"]

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from labs.kit import ranks
 from labs.multi_gpu_sort import codes, distributions
-from labs.multi_gpu_sort.merging import cut, merge_path
+from labs.multi_gpu_sort.merging import cuts, merge_path
 from labs.multi_gpu_sort.pivot import find_pivot
 from labs.multi_gpu_sort.splitters import find_splitters
 from labs.multi_gpu_sort.swaps import gives, plan_swap
@@ -79,21 +80,36 @@ def test_an_unknown_placement_is_refused():
         plan_swap([1, 1], 1, 1, "random")
 
 
-@given(SORTED, SORTED, st.integers(1, 9))
-def test_merge_path_merges_whatever_the_number_of_parts(a, b, parts):
-    left, right = np.array(a, np.int64), np.array(b, np.int64)
-    assert list(merge_path(left, right, parts)) == sorted(a + b)
+@given(SORTED, SORTED, st.integers(1, 30), st.sampled_from(["int64", "float32"]))
+def test_merge_path_merges_whatever_the_number_of_parts(a, b, parts, dtype):
+    found = merge_path(np.array(a, dtype), np.array(b, dtype), parts)
+    assert list(found) == sorted(a + b) and found.dtype == dtype
+
+
+def test_merge_path_knows_a_key_from_the_end_of_a_run():
+    """The largest integer and +inf are keys like others: a run that has ended must not be mistaken for them."""
+    top = np.iinfo(np.int32).max
+    for a, b in (([top], [top, top]), ([1], [top]), ([top], [1]), ([-np.inf, np.inf], [np.inf])):
+        a, b = (np.array(keys, np.float64 if np.inf in a else np.int32) for keys in (a, b))
+        for parts in (1, 2, 3, 5):
+            assert np.array_equal(merge_path(a, b, parts), np.sort(np.concatenate([a, b])))
+
+
+def test_merge_path_with_the_usual_number_of_parts():
+    random = np.random.default_rng(0)
+    a, b = (np.sort(random.integers(0, 500, n)) for n in (5003, 9001))
+    assert np.array_equal(merge_path(a, b), np.sort(np.concatenate([a, b])))
 
 
 @given(SORTED, SORTED)
 def test_a_cut_takes_equal_keys_from_the_first_run(a, b):
     tagged = sorted([(key, 0) for key in a] + [(key, 1) for key in b])
-    for diagonal in range(len(tagged) + 1):
-        assert cut(a, b, diagonal) == sum(run == 0 for _, run in tagged[:diagonal])
+    found = cuts(np.array(a, np.int64), np.array(b, np.int64), np.arange(len(tagged) + 1))
+    assert list(found) == [sum(run == 0 for _, run in tagged[:diagonal]) for diagonal in range(len(tagged) + 1)]
 
 
 def splitters_of(chunks, places, dist):
-    return find_splitters(chunks[dist.get_rank()], places, dist)
+    return find_splitters(torch.from_numpy(chunks[dist.get_rank()]), places, dist)
 
 
 @given(st.lists(st.lists(st.integers(-3, 3), max_size=6), min_size=1, max_size=3), st.data())

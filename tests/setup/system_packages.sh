@@ -8,6 +8,14 @@ need chromium chromium
 need npm npm
 need ip iproute2
 need g++ g++
+need make make
+need pkg-config pkg-config
+# Libraries whose headers the C++ lessons' readers use; without one of them its part is left out.
+if command -v dpkg >/dev/null 2>&1; then
+  for package in libarmadillo-dev libhdf5-dev libjpeg-dev libxtensor-dev locales zlib1g-dev; do
+    dpkg -s "$package" >/dev/null 2>&1 || missing+=("$package")
+  done
+fi
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 if command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" -eq 0 ]; then

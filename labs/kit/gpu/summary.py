@@ -59,7 +59,7 @@ def outcome(
     """
     if hazards not in ("fail", "report"):
         raise ValueError(f'hazards is "fail" or "report", not {hazards!r}')
-    args = tuple(arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args)
+    args = tuple(arg.copy(order="K") if isinstance(arg, np.ndarray) else arg for arg in args)
     if not is_virtual():
         _refuse_stubs(program, args)
         with profile() as seen:

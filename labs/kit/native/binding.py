@@ -73,7 +73,7 @@ def build_cell(source: Source, *, flags: Sequence[str] = (), check: bool = False
     for name in source.symbols:
         if not re.search(rf"\b{re.escape(name)}\s*\(", _plain(source.text)):
             raise CompileError(f"the first line of the cell names {name}, but the cell defines no function {name}(...)")
-    nanobind_object = _nanobind_object()
+    nanobind = nanobind_object()
     usual = not flags and not check
     before = time.time()
     path = build(
@@ -82,7 +82,7 @@ def build_cell(source: Source, *, flags: Sequence[str] = (), check: bool = False
         flags=(*_module_flags(), *(CHECK_FLAGS if check else ()), *flags),
         label=source.label,
         after=_module(source),
-        inputs=(nanobind_object,),
+        inputs=(nanobind,),
         prelude=HERE / "cell.hpp",
         precompiled=find_built(_precompiled_name()) if usual else None,
     )
@@ -99,7 +99,7 @@ def prepare() -> Path:
         The folder ``support`` of the cache, in which it lies.
     """
     guard()
-    _nanobind_object()
+    nanobind_object()
     build_once(_precompiled_name(), _precompile)
     return toolchain.cache_folder() / "support"
 
@@ -122,7 +122,8 @@ def _module_flags():
     return (*_MODULE_FLAGS, *(flag for folder in system for flag in ("-isystem", str(folder))))
 
 
-def _nanobind_object():
+def nanobind_object() -> Path:
+    """nanobind's own code, compiled: the same for every cell, and for a lesson's extension."""
     import nanobind
 
     source = libraries.nanobind() / "src" / "nb_combined.cpp"

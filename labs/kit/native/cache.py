@@ -28,11 +28,20 @@ def cache_folder() -> Path:
     return folder
 
 
-def build_once(name: str, make) -> Path:
+def build_once(name: str, make, *, wait: bool = False) -> Path:
     """The file or folder `name` of the cache, made by ``make(folder, out)`` if it is absent.
 
     `make` works in an empty `folder` of its own and writes the file (or folder) `out`; several processes may do so
-    at once.
+    at once, and the first one to end is kept.
+
+    Parameters
+    ----------
+    name : str
+        Within the cache. What all cells share lies in ``support/``.
+    make : callable
+    wait : bool
+        Let one process at a time make it, while others wait for that: for what takes many seconds. Always so in
+        ``support/``.
     """
     if there := find_built(name):
         return there
@@ -40,17 +49,16 @@ def build_once(name: str, make) -> Path:
     target = cache / name
     target.parent.mkdir(exist_ok=True)
     _sweep(cache)
-    with _turn(target):
+    with _turn(target) if wait or target.parent.name == "support" else contextlib.nullcontext():
         return find_built(name) or _made(cache, target, make)
 
 
 @contextlib.contextmanager
 def _turn(target):
-    """One at a time where that saves much: what all cells share takes seconds, and a first cell may wait for it."""
-    if target.parent.name != "support":
-        yield
-        return
-    with open(target.parent / f".{target.name}.lock", "w") as lock:
+    """One process at a time; whoever waited finds it made."""
+    locks = target.parent / ".locks"
+    locks.mkdir(exist_ok=True)
+    with open(locks / target.name, "w") as lock:
         with contextlib.suppress(OSError):  # a file system without locks
             fcntl.flock(lock, fcntl.LOCK_EX)  # released by the system when this process ends
         yield

@@ -30,7 +30,7 @@ def nanobind() -> Path:
     if folder is None or not (folder / "src" / "nb_combined.cpp").exists():
         raise NoNanobind(
             "nanobind, which joins C++ and Python, is not installed, so %%cpp cells do not run here.\n"
-            "Install it with: pip install -e '.[cpp]'"
+            "Install it with: pip install -e ."
         )
     return folder
 

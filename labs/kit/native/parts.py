@@ -45,34 +45,36 @@ _VIEW = "lesson 21 does not show its view of the shared buffer"
 
 # fmt: off
 PARTS = (
-    Part("Eigen", "Eigen/Core", "C++ cells cannot use Eigen's matrices", "pip install -e '.[cpp]'"),
-    Part("simdjson", "simdjson.h", "lesson 21 reads JSON with the slower parser", "pip install -e '.[cpp]'"),
+    Part("Eigen", "Eigen/Core", "C++ cells cannot use Eigen's matrices", "pip install -e ."),
+    Part("simdjson", "simdjson.h", "lesson 21's own reader of JSON is not built", "pip install -e ."),
     Part(
         "nlohmann_json",
         "nlohmann/json.hpp",
-        "lesson 21 compares one JSON parser fewer",
-        "pip install -e '.[cpp]'",
+        "C++ cells have no JSON library",
+        "pip install -e .",
     ),
-    Part("HDF5", "hdf5.h", "lesson 21 reads HDF5 files with h5py only", "apt install libhdf5-dev"),
-    Part("OpenCV", "opencv2/core.hpp", "lesson 21 reads images without OpenCV", "apt install libopencv-dev"),
+    Part("zlib", "zlib.h", "lesson 21's own readers of PNG and HDF5 are not built", "apt install zlib1g-dev"),
+    Part("HDF5", "hdf5.h", "lesson 21's own reader of HDF5 is not built", "apt install libhdf5-dev zlib1g-dev"),
+    Part("libjpeg", "jpeglib.h", "lesson 21's own reader of JPEG is not built", "apt install libjpeg-dev"),
+    Part("OpenCV", "opencv2/core.hpp", _VIEW, "apt install libopencv-dev"),
     Part("xtensor", "xtensor/xarray.hpp", _VIEW, "apt install libxtensor-dev"),
     Part("Armadillo", "armadillo", _VIEW, "apt install libarmadillo-dev"),
     Part("Dlib", "dlib/matrix.h", _VIEW, "apt install libdlib-dev"),
     Part(
         "libfccp",
         "csv.h",
-        "lesson 21 compares one CSV parser fewer",
+        "C++ cells have no csv.h",
         "https://github.com/ben-strasser/fast-cpp-csv-parser",
     ),
     Part(
         "HighFive",
         "highfive/H5File.hpp",
-        "lesson 21 reads HDF5 files through the C interface only",
+        "C++ cells read HDF5 files through the C interface only",
         "conda install highfive",
     ),
     Part("Blaze", "blaze/Blaze.h", _VIEW, "conda install blaze"),
     Part("ArrayFire", "arrayfire.h", _VIEW, "conda install arrayfire"),
-    Part("mlpack", "mlpack/core.hpp", "lesson 21 does not load its data into mlpack", "apt install libmlpack-dev"),
+    Part("mlpack", "mlpack/core.hpp", "C++ cells cannot use mlpack", "apt install libmlpack-dev"),
 )
 # fmt: on
 

@@ -23,6 +23,7 @@ nanobind, the options, and which optional libraries are here, so that one instal
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import os
 import shutil
@@ -33,11 +34,13 @@ from pathlib import Path
 from types import ModuleType
 
 from labs.kit.native import libraries, parts
+from labs.kit.native.binding import nanobind_object
 from labs.kit.native.failures import CompileError, NativeError
 from labs.kit.native.toolchain import build_once, compiler, contents, digest, run_compiler
 
 HERE = Path(__file__).parent
 FOLDER = "native"
+PATIENCE = 1800.0  # s; an extension has many files, and the machine may be busy
 
 
 class NoCMake(NativeError):
@@ -97,20 +100,22 @@ def build(source: Path, *, options: Mapping[str, str]) -> Path:
     arguments = _arguments(cxx, options)
     here = sorted(name for name, found in parts.present().items() if found)
     rules = HERE / "cmake"
-    key = digest(cxx.version, _version(program), sys.version, arguments, here, contents(source), contents(rules))
+    about = (cxx.version, _version(program), sys.version, importlib.metadata.version("nanobind"))
+    key = digest(about, arguments, here, contents(source), contents(rules))
 
     def make(folder: Path, out: Path) -> None:
+        shared = f"-DLAB_NANOBIND_OBJECT={nanobind_object()}"
         steps = [
-            [program, "-S", str(source), "-B", "build", *arguments],
+            [program, "-S", str(source), "-B", "build", shared, *arguments],
             [program, "--build", "build", "--config", "Release", "--parallel", str(os.cpu_count() or 1)],
             [program, "--install", "build", "--config", "Release", "--prefix", str(out)],
         ]
         for step in steps:
-            code, log = run_compiler(step, folder)
+            code, log = run_compiler(step, folder, PATIENCE)
             if code:
                 raise _explain(log, source)
 
-    return build_once(f"extension-{source.parent.name}-{key}", make)
+    return build_once(f"extension-{source.parent.name}-{key}", make, wait=True)
 
 
 def _native_folder(name):
@@ -132,7 +137,7 @@ def cmake() -> str:
     beside = Path(sys.executable).parent / "cmake"  # from PyPI, also when the environment is not activated
     found = str(beside) if beside.exists() else shutil.which("cmake")
     if not found:
-        raise NoCMake("CMake, which builds the extension of a lesson in C++, is not installed: pip install -e '.[cpp]'")
+        raise NoCMake("CMake, which builds the extension of a lesson in C++, is not installed: pip install -e .")
     if not (shutil.which("ninja") or shutil.which("make")):
         raise NoCMake("CMake needs make or ninja to build with: apt install make (macOS: xcode-select --install)")
     return found

@@ -184,7 +184,7 @@ def build(
     return build_once(f"{name}-{key}{SUFFIX[kind]}", make)
 
 
-def run_compiler(command: list[str], folder: Path) -> tuple[int, str]:
+def run_compiler(command: list[str], folder: Path, timeout: float = TIMEOUT) -> tuple[int, str]:
     """Run a compiler in a process group of its own; an interrupt or the time limit ends the whole group.
 
     Returns
@@ -199,11 +199,11 @@ def run_compiler(command: list[str], folder: Path) -> tuple[int, str]:
     end = functools.partial(_end, process)  # the notebook may be closed meanwhile
     atexit.register(end)
     try:
-        log, _ = process.communicate(timeout=TIMEOUT)
+        log, _ = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
         _end(process)
         raise CompileError(
-            f"the compiler did not finish in {TIMEOUT:.0f} s: does a template or a constexpr function call itself"
+            f"the compiler did not finish in {timeout:.0f} s: does a template or a constexpr function call itself"
             " without end?"
         ) from None
     except BaseException:  # an interrupt from the notebook

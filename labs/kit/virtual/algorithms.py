@@ -9,6 +9,7 @@ import torch
 
 from labs.kit.virtual.messages import Receive, Send
 from labs.kit.virtual.reduction import combine, divide
+from labs.kit.virtual.writing import write
 
 
 def run(call, i: int) -> None:
@@ -122,7 +123,7 @@ def _reduce(call, i, n, tensor) -> None:
             _recv(call, i, (i + k) % n, other)
             combine(total, other, op)
         k *= 2
-    tensor.detach().copy_(divide(total, op, n))
+    write(tensor, divide(total, op, n))
 
 
 def _ring_reduce(call, i, n, parts) -> None:
@@ -154,11 +155,11 @@ def _reduce_scatter_tensor(call, i, n, output, tensor) -> None:
     flat = tensor.detach().reshape(-1).clone()
     parts = flat.chunk(n) if flat.numel() else [flat] * n
     _ring_reduce(call, i, n, parts)
-    output.detach().copy_(parts[i].reshape(output.shape))
+    write(output, parts[i])
 
 
 def _all_gather(call, i, n, outputs, tensor) -> None:
-    outputs[i].detach().copy_(tensor.reshape(outputs[i].shape))
+    write(outputs[i], tensor)
     _ring_gather(call, i, n, outputs)
 
 
@@ -168,7 +169,7 @@ def _scatter(call, i, n, output, parts) -> None:
         _recv(call, i, root, output)
         return
     sends = [_isend(call, i, j, parts[j]) for j in range(n) if j != i]
-    output.detach().copy_(parts[i])
+    write(output, parts[i])
     for send in sends:
         send.wait()
 
@@ -179,7 +180,7 @@ def _gather(call, i, n, outputs, tensor) -> None:
         _isend(call, i, root, tensor).wait()
         return
     receives = [_irecv(call, i, j, outputs[j]) for j in range(n) if j != i]
-    outputs[i].detach().copy_(tensor)
+    write(outputs[i], tensor)
     for receive in receives:
         receive.wait()
 
@@ -190,7 +191,7 @@ def _all_to_all_single(call, i, n, outputs, inputs) -> None:
     for k in range(1, n):
         works.append(_isend(call, i, (i + k) % n, inputs[(i + k) % n]))
         works.append(_irecv(call, i, (i - k) % n, outputs[(i - k) % n]))
-    outputs[i].detach().copy_(inputs[i])
+    write(outputs[i], inputs[i])
     for work in works:
         work.wait()
 

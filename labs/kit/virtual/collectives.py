@@ -19,6 +19,7 @@ from labs.kit.virtual.links import NOT_STARTED, Transfer
 from labs.kit.virtual.messages import Work
 from labs.kit.virtual.reduction import divide, fold
 from labs.kit.virtual.tasks import Task
+from labs.kit.virtual.writing import write
 
 
 class CollectiveWork(Work):
@@ -165,22 +166,22 @@ class Call(Transfer):
             case "broadcast":
                 for i in range(n):
                     if i != root:
-                        _put(io[i][0], io[root][0])
+                        write(io[i][0], io[root][0])
             case "reduce" | "all_reduce":
                 total = divide(fold([io[i][0] for i in range(n)], op), op, n)
                 for i in range(n) if root is None else [root]:
-                    _put(io[i][0], total)
+                    write(io[i][0], total)
             case "reduce_scatter_tensor":
                 total = divide(fold([io[i][1].reshape(-1) for i in range(n)], op), op, n)
                 for i, part in enumerate(total.chunk(n) if total.numel() else [total] * n):
-                    _put(io[i][0], part)
+                    write(io[i][0], part)
             case "all_gather_into_tensor" | "all_gather" | "gather":
                 for i in range(n) if root is None else [root]:
                     for j in range(n):
-                        _put(io[i][0][j], io[j][1])
+                        write(io[i][0][j], io[j][1])
             case "scatter":
                 for i in range(n):
-                    _put(io[i][0], io[root][1][i])
+                    write(io[i][0], io[root][1][i])
             case "all_to_all_single":
                 for i in range(n):
                     for j in range(n):
@@ -191,7 +192,7 @@ class Call(Transfer):
                                 f"{self.label}: rank {ranks[j]} sends {wording.shape(source)} to rank {ranks[i]}, "
                                 f"which expects {wording.shape(target)}."
                             )
-                        _put(target, source)
+                        write(target, source)
 
     # ---- mode "messages"
 
@@ -255,9 +256,3 @@ def _ring_path(network, ranks: list[int]) -> tuple:
     bandwidth = min((wire.bandwidth / times for wire, times in uses.items()), default=inf)
     latency = max((latency for latency, _, _ in routes), default=0.0)
     return latency, bandwidth, list(uses), dict(uses)
-
-
-def _put(target: torch.Tensor, source: torch.Tensor) -> None:
-    if target is source:
-        return
-    target.detach().copy_(source.reshape(target.shape))

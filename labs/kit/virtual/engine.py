@@ -30,6 +30,7 @@ from labs.kit.virtual.tasks import Later, Task, Working, set_grad
 from labs.kit.virtual.watchdog import twice, withdraw
 
 _grad_enabled = torch.is_grad_enabled
+_inference = torch.is_inference_mode_enabled
 _PATIENCE = 1000  # rounds in which ranks only ask is_completed() and nothing happens, before it counts as a deadlock
 _POLITE, _UNWIND = 10, 100  # how often a rank may refuse to end before it is pressed, and before it is left alone
 _ROWS_LOOSE = 100_000  # numbers in the record before they are packed
@@ -84,9 +85,13 @@ class Engine:
             self.generators.leave(task)
         if ready:
             self.current = other = ready.popleft()
-            other.switch()
         else:
-            self.hub.switch()
+            other = self.hub
+        if _inference():
+            with torch.inference_mode(False):
+                other.switch()
+        else:
+            other.switch()
         task.on = None
         if self.swapped:
             self.generators.enter(task)

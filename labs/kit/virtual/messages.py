@@ -11,6 +11,7 @@ import torch
 
 from labs.kit.virtual import wording
 from labs.kit.virtual.links import ARRIVED, NOT_STARTED, Transfer
+from labs.kit.virtual.writing import write
 
 in_backward = torch._C._current_graph_task_id  # its value is -1 outside of backward
 
@@ -106,8 +107,8 @@ class Send(Work, Transfer):
             mail.compare(self)
         try:
             receive.tensor.copy_(self.tensor)
-        except RuntimeError:  # the same number of elements in another shape, or a parameter
-            receive.tensor.data.copy_(self.tensor.detach().reshape(receive.tensor.shape))
+        except RuntimeError:  # the same number of elements in another shape, a parameter, or made in inference mode
+            write(receive.tensor, self.tensor)
         self.done = receive.done = True
         self.mate = None  # leaves no cycle send - receive: both are freed at once, without the garbage collector
         if self.waiter is not None:

@@ -178,9 +178,7 @@ def test_shared_memory_is_undefined_at_the_start_of_each_block(checked):
 
 
 def test_printf_reaches_python(capsys):
-    compile_cuda('#include <stdio.h>\n__global__ void k(int* a) { printf("t%d ", threadIdx.x); }')[1, 3](
-        np.zeros(1, np.int32)
-    )
+    compile_cuda('__global__ void k(int* a) { printf("t%d ", threadIdx.x); }')[1, 3](np.zeros(1, np.int32))
     assert capsys.readouterr().out == "t0 t1 t2 "
 
 

@@ -23,7 +23,8 @@ def on_the_cpu(monkeypatch):
 
 
 @pytest.fixture
-def notebook():
+def notebook(monkeypatch, tmp_path):
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))  # no trace in the tester's own history
     shell = InteractiveShell()
     register(shell)
     yield shell

@@ -6,6 +6,8 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
@@ -101,6 +103,21 @@ def test_processes_that_build_the_same_at_once_both_get_it(own_cache, cxx):
         process.join()
     assert [results.get(), results.get()] == [2, 2]
     assert len(files(own_cache)) == 1  # no half-built folder either
+
+
+def test_what_takes_long_is_built_by_one_process_while_others_wait(own_cache):
+    def make(folder, out):
+        with open(own_cache / "builds", "a") as log:
+            log.write("x")
+        time.sleep(0.3)
+        out.write_text("done")
+
+    threads = [threading.Thread(target=build_once, args=("thing", make), kwargs={"wait": True}) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (own_cache / "builds").read_text() == "x" and (own_cache / "thing").read_text() == "done"
 
 
 def test_a_folder_that_another_process_has_built_meanwhile_is_taken(own_cache):

@@ -1,6 +1,7 @@
 """What the tests of the virtual CUDA device share."""
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
@@ -42,3 +43,11 @@ def watched(request):
 
     turns = request.param == "warps take turns"
     return lambda **options: profile(warps_take_turns=turns, **options)
+
+
+@pytest.fixture
+def without_simulator():
+    """The environment of a child that asks Numba's compiler; skipped where there is none."""
+    if not importlib.util.find_spec("numba_cuda"):
+        pytest.skip("numba-cuda is not installed: nothing to ask")
+    return {name: value for name, value in os.environ.items() if name not in ("NUMBA_ENABLE_CUDASIM", "LABS_GPU")}

@@ -64,9 +64,9 @@ print(type(result.error_in_exec).__name__)
 """
 
 
-def test_kernels_in_cells():
+def test_kernels_in_cells(tmp_path):
     """Globals are those of the moment of the launch, and a fault shows the explanation and no frames."""
-    shown = child("-c", CELLS, IPYTHONDIR="")
+    shown = child("-c", CELLS, IPYTHONDIR=str(tmp_path))
     assert "OutOfBounds: thread (32, 0, 0) of block (0, 0, 0) (and 31 more of its block) reads x[32]" in shown
     assert "in double: out[i] = FACTOR * x[i]" in shown and "line 4 of your cell" in shown
     assert "labs/kit" not in shown and shown.endswith("OutOfBounds\n")

@@ -297,7 +297,7 @@ MISUSED = {
     "for k in range(1.5):\n        pass": "whole numbers",
     "o[i] = cuda.shfl_sync(0xffffffff, np.float16(1), 0)": "float16",
     "cuda.syncthreads_count(i > 3)": r"int\(",
-    "s = cuda.shared.array(i, np.float32)": "constant",
+    "s = cuda.shared.array(i, np.float32)": "bound above the kernel",
     "s = cuda.shared.array(3, 'text')": "element type",
     "i[0] = 1": "an element of",
     "o[i] = cuda.fp16.hadd(np.float32(1), np.float32(2))": "takes float16",

@@ -103,6 +103,11 @@ def scalar_bytes(value, kernel: str, parameter: Parameter) -> bytes:
     """A number as the parameter's C type."""
     code, size = parameter.code, parameter.size
     if code == "X":
+        if not hasattr(value, "tobytes") and not isinstance(value, (bytes, bytearray)):
+            raise TypeError(
+                f"'{parameter.name}' of {kernel} is a struct of {size} bytes: pass an element of a NumPy array with"
+                f" such a dtype, not {type(value).__name__}"
+            )
         raw = value.tobytes() if hasattr(value, "tobytes") else bytes(value)
         if len(raw) != size:
             raise TypeError(f"'{parameter.name}' of {kernel} is a struct of {size} bytes, but got {len(raw)} bytes")

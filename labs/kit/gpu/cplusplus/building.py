@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from labs.kit.gpu.cplusplus import scanning
+from labs.kit.gpu.cplusplus import advice, scanning
 from labs.kit.native.failures import CompileError, NativeError, NoCompiler
 from labs.kit.native.toolchain import build, compiler
 
@@ -155,6 +155,7 @@ def build_library(text: str, names: tuple[str, ...], *, checked: bool = True, la
     CompileError
     """
     _refuse_clang()
+    advice.check(text, label)
     dynamic, constants = scanning.dynamic_shared(text), tuple(scanning.constants(text))
     after = _AFTER.format(
         # Without this, the address of a dynamic array would be looked up in other libraries as well.

@@ -170,8 +170,8 @@ def _timeout(report, launched, _status):
     from labs.kit.gpu.cplusplus.failures import EndlessLoop
 
     text = (
-        f"{launched.kernel} was stopped after {launched.seconds:g} s: does a loop never end, or does a thread wait for"
-        " another one without a barrier?"
+        f"{launched.kernel} was stopped after {launched.seconds:g} s: does a loop never end, does a thread wait for"
+        " another one without a barrier, or is the grid far larger than the arrays?"
     )
     return made(EndlessLoop, text, report, launched, line_in(report, launched), seconds=launched.seconds)
 

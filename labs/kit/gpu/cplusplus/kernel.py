@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labs.kit.gpu.cplusplus import scanning
+from labs.kit.gpu.cplusplus import advice, scanning
 from labs.kit.gpu.cplusplus.arguments import constant_array
 from labs.kit.gpu.cplusplus.on_cpu import base_name, compile_on_cpu
 from labs.kit.gpu.cplusplus.on_gpu import compile_on_gpu, gpu_wanted
@@ -45,14 +45,14 @@ class Kernel:
 
     def __getitem__(self, configuration) -> Configured:
         if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
-            raise TypeError(
+            raise _wrong(
                 f"{self.name}[grid, block] needs two sizes, optionally a stream and the bytes of dynamic shared memory"
             )
         grid, block, stream, shared = (*configuration, None, 0)[:4] if len(configuration) < 4 else configuration
         return Configured(self, size(grid, "grid"), size(block, "block"), stream, operator.index(shared or 0))
 
-    def __call__(self, *_arguments):
-        raise TypeError(f"how many threads? A kernel is launched as {self.name}[grid, block](...)")
+    def __call__(self, *_arguments, **_named):
+        raise _wrong(f"how many threads? A kernel is launched as {self.name}[grid, block](...)")
 
     def with_constants(self, **values) -> Kernel:
         """The same kernel with values for `__constant__` variables.
@@ -84,9 +84,11 @@ class Configured:
     stream: object
     shared: int
 
-    def __call__(self, *arguments) -> None:
+    def __call__(self, *arguments, **named) -> None:
         """Launch."""
         kernel = self.kernel
+        if named:
+            raise _wrong(f"the arguments of {kernel.name} are given in order, without {next(iter(named))}=")
         kernel._backend.launch(
             kernel.name, self.grid, self.block, self.shared, self.stream, arguments, kernel._constants
         )
@@ -119,15 +121,22 @@ class UnreadyKernel:
         return f"<CUDA kernel {self.name}: {'not solved yet' if self.unsolved else 'cannot run here'}>"
 
 
+def _wrong(text: str) -> TypeError:
+    """A `TypeError` that a notebook shows without our frames."""
+    from labs.kit.gpu.cplusplus.failures import WrongType
+
+    return WrongType(text)
+
+
 def size(value, what: str) -> tuple[int, int, int]:
     """A size as three integers: ``4``, ``(4, 2)`` and ``(4, 2, 1)`` are all right."""
     parts = tuple(value) if isinstance(value, (tuple, list, np.ndarray)) else (value,)
     if not 1 <= len(parts) <= 3:
-        raise TypeError(f"the {what} has one to three sizes, not {len(parts)}")
+        raise _wrong(f"the {what} has one to three sizes, not {len(parts)}")
     try:
         numbers = tuple(operator.index(part) for part in parts)
     except TypeError:
-        raise TypeError(f"the {what} is given in whole numbers, not {value!r} (use // or -(-n // block))") from None
+        raise _wrong(f"the {what} is given in whole numbers, not {value!r} (use // or -(-n // block))") from None
     return (*numbers, 1, 1)[:3]
 
 
@@ -164,14 +173,17 @@ def compile_cuda(text: str, *names: str, label: str = "cell", **options):
     if is_unsolved(text):
         kernels = tuple(UnreadyKernel(base_name(name), source) for name in wanted)
     else:
-        _check_names(wanted, declared, label)
+        _check_names(wanted, text, declared, label)
         compile_it = compile_on_gpu if gpu_wanted() else compile_on_cpu
-        backend = compile_it(text, tuple(wanted), label, chosen)
+        try:
+            backend = compile_it(text, tuple(wanted), label, chosen)
+        except CompileError as error:
+            raise advice.advised(error, text) from None
         kernels = tuple(Kernel(name, Source(text, (name,), "cuda", label), backend) for name in wanted)
     return kernels[0] if len(kernels) == 1 else kernels
 
 
-def _check_names(wanted, declared, label):
+def _check_names(wanted, text, declared, label):
     if not wanted:
         templates = [name for name, kernel in declared.items() if kernel.template]
         more = f" {templates[0]} is a template: name what to compile, '{templates[0]}<16>'." if templates else ""
@@ -179,7 +191,6 @@ def _check_names(wanted, declared, label):
     for name in wanted:
         base = base_name(name)
         if base not in declared:
-            known = ", ".join(declared) or "none"
-            raise CompileError(f"there is no kernel {base} in your {label}. There is: {known}")
+            raise CompileError(advice.no_kernel(base, text, declared, label))
         if declared[base].template and "<" not in name:
             raise CompileError(f"{base} is a template: name what to compile, for example '{base}<16>'")

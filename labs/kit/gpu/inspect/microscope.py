@@ -147,9 +147,7 @@ def _ask(data: dict, folder: Path) -> dict:
             process.wait()
     if not answer.exists():
         if match := re.search(r"Cannot select: intrinsic %llvm\.(\S+)", said):
-            raise CompileFailed(
-                f"{data['name']} does not compile for {data['arch']}: that GPU has no instruction for {match[1]}."
-            )
+            raise _without_instruction(data, match[1])
         last = "\n".join(said.strip().splitlines()[-3:])
         raise CompileFailed(
             f"The compiler stopped (exit status {process.returncode}) while it worked on {data['name']} for "
@@ -157,8 +155,15 @@ def _ask(data: dict, folder: Path) -> dict:
         )
     result = json.loads(answer.read_text(encoding="utf-8"))
     if "refused" in result:
+        if match := re.search(r"'__builtin_(amdgcn\w+)' needs target feature", result["refused"]):
+            raise _without_instruction(data, match[1].replace("_", "."))  # clang's name, as LLVM writes it
         raise CompileFailed(f"{data['name']} does not compile for {data['arch']}:\n{result['refused']}")
     return result
+
+
+def _without_instruction(data: dict, name: str) -> CompileFailed:
+    text = f"{data['name']} does not compile for {data['arch']}: that GPU has no instruction for {name}."
+    return CompileFailed(text)
 
 
 def _environment() -> dict[str, str]:

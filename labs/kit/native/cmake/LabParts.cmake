@@ -1,6 +1,6 @@
 # Optional C++ libraries for a lesson's extension.
 #
-#   lab_find_parts(Eigen simdjson nlohmann_json HDF5 OpenCV xtensor Armadillo Dlib libfccp HighFive Blaze ArrayFire mlpack)
+#   lab_find_parts(Eigen simdjson nlohmann_json zlib HDF5 libjpeg OpenCV xtensor Armadillo Dlib libfccp HighFive Blaze ArrayFire mlpack)
 #
 # gives for each one that is found a target lab::NAME (headers, libraries, and the definition LAB_HAS_NAME=1), and lists
 # them in LAB_PARTS. A part that is absent never stops the build.
@@ -86,6 +86,16 @@ macro(lab_find_parts)
       if(HDF5_FOUND)
         lab_part(HDF5 "${HDF5_VERSION}" HEADERS ${HDF5_C_INCLUDE_DIRS} LIBRARIES ${HDF5_C_LIBRARIES})
       endif()
+    elseif(part STREQUAL "zlib")
+      find_package(ZLIB QUIET)
+      if(ZLIB_FOUND)
+        lab_part(zlib "${ZLIB_VERSION_STRING}" HEADERS ${ZLIB_INCLUDE_DIRS} LIBRARIES ${ZLIB_LIBRARIES})
+      endif()
+    elseif(part STREQUAL "libjpeg")
+      find_package(JPEG QUIET)
+      if(JPEG_FOUND)
+        lab_part(libjpeg "${JPEG_VERSION}" HEADERS ${JPEG_INCLUDE_DIRS} LIBRARIES ${JPEG_LIBRARIES})
+      endif()
     elseif(part STREQUAL "OpenCV")
       find_package(OpenCV QUIET COMPONENTS core imgproc imgcodecs)
       if(OpenCV_FOUND)
@@ -131,9 +141,16 @@ endmacro()
 macro(lab_extension name)
   find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
   find_package(nanobind CONFIG REQUIRED)
-  nanobind_add_module(${name} NB_STATIC ${ARGN})
-  # nanobind's own code as one text (it ships in that form too): a quarter of the time.
-  set_target_properties(nanobind-static PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+  if(LAB_NANOBIND_OBJECT)  # nanobind's own code, compiled before for the cells: 5 s less
+    add_library(nanobind-static STATIC "${LAB_NANOBIND_OBJECT}")
+    set_target_properties(nanobind-static PROPERTIES LINKER_LANGUAGE CXX)
+    target_include_directories(nanobind-static SYSTEM PUBLIC ${Python_INCLUDE_DIRS} ${NB_DIR}/include)
+    nanobind_add_module(${name} NB_STATIC ${ARGN})
+  else()
+    nanobind_add_module(${name} NB_STATIC ${ARGN})
+    # As one text (it ships in that form too): a quarter of the time.
+    set_target_properties(nanobind-static PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+  endif()
   foreach(part IN LISTS LAB_PARTS)
     target_link_libraries(${name} PRIVATE lab::${part})
   endforeach()

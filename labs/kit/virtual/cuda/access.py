@@ -82,11 +82,7 @@ class Accesses(Values):
     def window(self, array, index, site) -> View:
         """``array[i]`` with too few indices, or with slices: a smaller array."""
         if len(index) > array.ndim or any(part is ... or part is None for part in index):
-            raise WrongType(
-                f"{array.memory.name} has {_count(array.ndim, 'dimension')}, and is indexed with {len(index)}"
-                if len(index) > array.ndim
-                else "an index is a number or a slice"
-            )
+            raise WrongType(_too_many(array, index) if len(index) > array.ndim else "an index is a number or a slice")
         offset, shape, strides = array.offset, [], []
         whole = (slice(None),) * (array.ndim - len(index))
         for axis, (n, stride, part) in enumerate(zip(array.shape, array.strides, index + whole)):
@@ -120,8 +116,7 @@ class Accesses(Values):
         if type(index) is not tuple:
             index = (index,)
         if len(index) != array.ndim:
-            name, has = array.memory.name, _count(array.ndim, "dimension")
-            raise WrongType(f"{name} has {has}, but is indexed with {_count(len(index), 'number')}")
+            raise WrongType(_too_many(array, index))
         chosen, flat, memory = self.chosen, array.offset, array.memory
         if type(flat) is np.ndarray and chosen is not None:
             flat = flat[chosen]
@@ -152,7 +147,10 @@ class Accesses(Values):
             bool(i)
         if not isinstance(i, (np.ndarray, np.generic)) or i.dtype.kind not in "iub":
             kind = f"a {i.dtype.name}" if hasattr(i, "dtype") else f"a {type(i).__name__}"
-            raise WrongType(f"{array.memory.name} is indexed with {kind}: an index is a whole number, int(...)")
+            hint = (
+                "name its part .x, .y or .z" if type(i).__name__ == "Dim3" else "an index is a whole number, int(...)"
+            )
+            raise WrongType(f"{array.memory.name} is indexed with {kind}: {hint}")
         return i.astype(np.int64)
 
     def _bad_address(self, array, index, site, kind):
@@ -241,6 +239,8 @@ class Accesses(Values):
         if type(array) is not tuple:
             if arithmetic.is_number(array):
                 raise WrongType("a number has no elements: is the array's name right?")
+            if hasattr(array, "translated"):
+                raise WrongType("a kernel cannot launch a kernel: call a device function, or launch from the host")
             raise WrongType(f"a kernel cannot index a {type(array).__name__}: hand it over as an array")
         if type(index) is not np.ndarray:
             return array[index]
@@ -279,13 +279,22 @@ class Accesses(Values):
     def _refuse_store(self, array, site):
         if isinstance(array, Unset):
             array[0]
-        self.refuse(site, f"an assignment to an element of a {type(array).__name__}", "an array, or cuda.local.array")
+        what = "a number" if arithmetic.is_number(array) else f"what is no array ({type(array).__name__})"
+        self.refuse(site, f"an assignment to an element of {what}", "an array, or cuda.local.array")
 
     def _refuse_value(self, array, value, site):
         if isinstance(value, Unset):
             bool(value)
-        kind = "an array" if isinstance(value, View) else f"a {type(value).__name__}"
+        kind = f"a {type(value).__name__}"
+        if isinstance(value, View):
+            more = "one index" if value.ndim == 1 else f"{value.ndim} indices"
+            kind = f"a part of {value.memory.name}, which takes {more} more"
         raise WrongType(f"an element of {array.memory.name} is one number, not {kind}")
+
+
+def _too_many(array, index):
+    has = _count(array.ndim, "dimension")
+    return f"{array.memory.name} has {has}, but is indexed with {_count(len(index), 'number')}"
 
 
 def _count(n, noun):

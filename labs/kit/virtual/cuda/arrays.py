@@ -39,6 +39,9 @@ class DeviceNDArray:
     def __len__(self):
         return len(self._values)
 
+    def __getattr__(self, name):
+        raise AttributeError(f"a device array has no attribute {name!r}: copy_to_host() gives a NumPy array")
+
     def __repr__(self):
         return f"<device array {self.shape} of {self.dtype} on {self.device.name}; copy_to_host() shows its values>"
 
@@ -193,6 +196,23 @@ def check_values(array: np.ndarray) -> None:
         raise WrongType(f"the virtual device holds whole numbers, floats and Booleans, not {array.dtype}")
 
 
+def check_gaps(array: np.ndarray, name: str) -> None:
+    """Refuse a view with gaps, as Numba does: only whole memory is copied to a device."""
+    if array.size == 0:
+        return
+    used = array[tuple(slice(None) if stride else 0 for stride in array.strides)]  # what is repeated takes no memory
+    if not (used.flags.c_contiguous or used.flags.f_contiguous):
+        raise LaunchFailed(
+            f"{name} is a view with gaps in its memory (a part of another array), which cannot be copied to the device"
+            " in one piece: take np.ascontiguousarray(...), a copy without gaps"
+        )
+
+
+def order_of(array: np.ndarray) -> str:
+    """ "F" for an array that lies column by column, else "C"."""
+    return "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+
+
 def new_array(device: Device, shape, dtype, order="C") -> DeviceNDArray:
     """Memory on a device that nobody has written."""
     shape = tuple(int(n) for n in shape) if isinstance(shape, (tuple, list)) else (int(shape),)
@@ -200,7 +220,7 @@ def new_array(device: Device, shape, dtype, order="C") -> DeviceNDArray:
         raise LaunchFailed(f"the shape {shape} has a negative length")
     check_values(np.empty(0, dtype))
     device.reserve(math.prod(shape) * np.dtype(dtype).itemsize)
-    memory = Allocation(shape, dtype, "global")
+    memory = Allocation(shape, dtype, "global", order=order)
     array = DeviceNDArray(memory, memory.data[: math.prod(shape)].reshape(shape, order=order), device)
     weakref.finalize(memory.data, device.release, memory.data.nbytes)  # the buffer lives as long as a view of it
     return array

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from labs.kit.virtual.cuda import races, traffic
-from labs.kit.virtual.cuda.failures import DivergentBarrier, LaunchFailed, WrongType
+from labs.kit.virtual.cuda.failures import DivergentBarrier, LaunchFailed
 from labs.kit.virtual.cuda.findings import Access
 from labs.kit.virtual.cuda.lanes import Lanes
 from labs.kit.virtual.cuda.memory import WARP, Allocation, View, poisoned
@@ -60,8 +60,7 @@ class BlockRun:
         self.launch.now_running(lanes)
         with np.errstate(all="ignore"):
             if function(lanes, *arguments) is not None:
-                name = self.launch.kernel.__name__
-                raise WrongType(f"{name} returns a value, but a kernel returns nothing: write the result to an array")
+                raise self.launch.returned()
 
     def _take_turns(self, groups, arguments):
         self._turns = {lanes: Turn(lambda lanes=lanes: self._start(lanes, arguments)) for lanes in groups}

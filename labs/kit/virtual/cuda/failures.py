@@ -6,7 +6,7 @@ launch stops at the line where it happens.
 
 from __future__ import annotations
 
-from labs.kit.virtual.places import Place
+from labs.kit.virtual.places import Place, learner_lines
 
 
 class KernelHazard(UserWarning):
@@ -44,7 +44,8 @@ class KernelFailure(RuntimeError):
 
     def _render_traceback_(self) -> list[str]:
         """What a notebook shows in place of a traceback: the explanation and nothing of the machinery."""
-        return [f"{type(self).__name__}: {self}", *getattr(self, "__notes__", ())]
+        where = [] if self.place else [f"  at {place}" for place in learner_lines(self.__traceback__)[-1:]]
+        return [f"{type(self).__name__}: {self}", *where, *getattr(self, "__notes__", ())]
 
 
 class OutOfBounds(KernelFailure, IndexError):

@@ -65,6 +65,8 @@ def _shape(shape) -> tuple[int, ...]:
 
 
 def _dtype(dtype):
+    if dtype in (int, float, bool):
+        raise WrongType(f"{dtype.__name__} does not say how many bytes an element has: use np.float32, np.int32, ...")
     known = arithmetic.dtype_of(dtype)
     if known is None or known.kind not in "biuf":
         raise WrongType(f"{dtype!r} is no element type: use np.float32, np.int32, np.float16, ...")

@@ -91,7 +91,9 @@ class Configured:
             raise WrongType(f"the bytes of shared memory are a whole number, not {dynamic!r}")
         self.kernel, self.grid, self.block, self.stream, self.dynamic = kernel, grid, block, stream, int(dynamic)
 
-    def __call__(self, *args):
+    def __call__(self, *args, **named):
+        if named:
+            raise WrongType(f"the arguments of {self.kernel.__name__} are given in order, without {next(iter(named))}=")
         launch(self.kernel, self.grid, self.block, self.stream, self.dynamic, args)
 
 
@@ -135,7 +137,8 @@ def _arguments(kernel, args, device):
         names = list(inspect.signature(kernel.py_func).bind(*args).arguments)
     except TypeError:
         wanted = ", ".join(inspect.signature(kernel.py_func).parameters)
-        raise WrongType(f"{kernel.__name__}({wanted}) was launched with {len(args)} arguments") from None
+        count = f"{len(args)} argument{'s' * (len(args) != 1)}"
+        raise WrongType(f"{kernel.__name__}({wanted}) was launched with {count}") from None
     out, copied, mapped, taken = [], [], [], {}
     for name, value in zip(names, args):
         if isinstance(value, MappedArray):
@@ -144,7 +147,8 @@ def _arguments(kernel, args, device):
             value = arrays.mapped_view(device, value)
         elif isinstance(value, np.ndarray):
             arrays.check_values(value)
-            on_device = arrays.new_array(device, value.shape, value.dtype)
+            arrays.check_gaps(value, f"{name} of {kernel.__name__}")
+            on_device = arrays.new_array(device, value.shape, value.dtype, arrays.order_of(value))
             on_device.copy_to_device(value)
             on_device.memory.written = None
             copied.append((on_device, value))
@@ -168,7 +172,8 @@ def _check_scalar(kernel, name, value):
     kind = type(value).__name__
     if type(value).__module__.partition(".")[0] == "torch":
         raise WrongType(f"{name} of {kernel.__name__} is a tensor: hand over {name}.numpy(), which shares its memory")
-    raise WrongType(f"{name} of {kernel.__name__} is a {kind}: a kernel takes arrays and numbers, so np.array(...) it")
+    hint = ", so np.array(...) it" if isinstance(value, (list, tuple)) else ""
+    raise WrongType(f"{name} of {kernel.__name__} is a {kind}: a kernel takes arrays and numbers{hint}")
 
 
 def _check_device(kernel, name, array, device):
@@ -176,9 +181,8 @@ def _check_device(kernel, name, array, device):
         raise LaunchFailed(f"{name} belongs to another virtual machine: make it inside the same `with`")
     if array.device is not device and array.device.id not in device.peers:
         raise LaunchFailed(
-            f"{name} lies on device {array.device.id}, but {kernel.__name__} runs on device {device.id}. Copy it"
-            f" there, or"
-            f" let device {device.id} reach it: cuda.current_context().enable_peer_access({array.device.id})"
+            f"{name} lies on device {array.device.id}, but {kernel.__name__} runs on device {device.id}. Copy it there,"
+            f" or let device {device.id} reach it: cuda.current_context().enable_peer_access({array.device.id})"
         )
 
 

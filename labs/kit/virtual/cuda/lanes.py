@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import types
 
 import numpy as np
@@ -11,7 +12,7 @@ from labs.kit.virtual.cuda.access import Accesses
 from labs.kit.virtual.cuda.failures import DividedByZero, Misaligned, WrongType
 from labs.kit.virtual.cuda.intrinsics import Intrinsic
 from labs.kit.virtual.cuda.memory import OPERATIONS, View
-from labs.kit.virtual.cuda.refusals import refuse
+from labs.kit.virtual.cuda.refusals import CALLS, refuse
 from labs.kit.virtual.places import Place, place_of
 
 
@@ -106,9 +107,15 @@ class Lanes(Accesses):
         """``function(*values)`` for what a kernel may call."""
         self.site, self.variable = site, _name
         if type(function) is Intrinsic:
-            return function.run(self, *values, **named)
+            try:
+                return function.run(self, *values, **named)
+            except TypeError:
+                _check_arguments(function, self, values, named)
+                raise
         if hasattr(function, "translated"):
             return self._device_function(site, function, values, named)
+        if named:
+            self.refuse(site, "name=value in this call", "the values alone, in order")
         try:
             known = arithmetic.CALLS.get(function)
         except TypeError:
@@ -158,10 +165,26 @@ class Lanes(Accesses):
 
     def _refuse_call(self, site, function):
         name = getattr(function, "__name__", type(function).__name__)
+        if arithmetic.is_number(function):
+            self.refuse(site, "( ) behind a number", "the number itself")
+        if type(function) is View:
+            name = function.memory.name
+            self.refuse(site, f"( ) behind the array {name}", f"square brackets for an element: {name}[i]")
         if isinstance(function, types.FunctionType):
             self.refuse(site, f"{name}, a plain Python function", f"@cuda.jit(device=True) above `def {name}`")
         if function is range:
             self.refuse(site, "range outside `for`", "a loop over it")
         if isinstance(function, np.ufunc):
             self.refuse(site, f"numpy's {name}", f"math.{name}, or an operator")
-        self.refuse(site, f"a call of {name}", "cuda's functions, math, min, max, abs, or a device function")
+        known = CALLS.get(name, "cuda's functions, math, min, max, abs, or a device function")
+        self.refuse(site, f"a call of {name}", known)
+
+
+def _check_arguments(function, lanes, values, named):
+    """Raise `WrongType` when a function of the device was called with other arguments than it takes."""
+    signature = inspect.signature(function.run)
+    try:
+        signature.bind(lanes, *values, **named)
+    except TypeError:
+        takes, got = ", ".join([*signature.parameters][1:]), len(values) + len(named)
+        raise WrongType(f"{function.__name__}({takes}) was called with {got} argument{'s' * (got != 1)}") from None

@@ -9,7 +9,14 @@ from collections import namedtuple
 import numpy as np
 
 from labs.kit.virtual.cuda.block import BlockRun
-from labs.kit.virtual.cuda.failures import EndlessLoop, Interrupted, KernelError, KernelFailure, WrongType
+from labs.kit.virtual.cuda.failures import (
+    EndlessLoop,
+    Interrupted,
+    KernelError,
+    KernelFailure,
+    LaunchFailed,
+    WrongType,
+)
 from labs.kit.virtual.cuda.memory import WARP
 from labs.kit.virtual.cuda.record import Recorder
 from labs.kit.virtual.cuda.turns import Cancelled
@@ -52,10 +59,13 @@ class LaunchRun:
     def run(self, arguments) -> None:
         """Run all blocks; every failure names the learner's line."""
         try:
-            for number in range(math.prod(self.grid)):
+            blocks = math.prod(self.grid)
+            for number in range(blocks):
+                if not number & 15:
+                    self._check_clock(number, blocks)
                 BlockRun(self, number).run(arguments)
         except (KernelFailure, NotImplementedError) as error:
-            if isinstance(error, WrongType) and error.place is None:
+            if isinstance(error, (WrongType, LaunchFailed)) and error.place is None:
                 self._locate(error)
             if isinstance(error, KernelFailure):
                 error.facts.setdefault("kernel", self.kernel.__name__)
@@ -131,11 +141,32 @@ class LaunchRun:
             text = f"{self.kernel.__name__} has run for {seconds:.0f} s and is still in a loop.\n  at {place}\n"
         text += (
             "  Does its condition change for every thread? (Waiting in a loop for another thread never ends here,"
-            " and need"
-            " not end on a GPU.)"
+            " and need not end on a GPU.)"
         )
         self.find("time_limit", place, text)
         raise EndlessLoop(text, place)
+
+    def _check_clock(self, done: int, blocks: int) -> None:
+        """End a launch of more blocks than there is time for."""
+        seconds = time.monotonic() - self._started
+        if seconds <= self.machine.limits.seconds:
+            return
+        code = self.kernel.__code__
+        place = place_of(code, code.co_firstlineno)
+        text = (
+            f"{self.kernel.__name__} has run for {seconds:.0f} s and has finished {done:,} of its {blocks:,} blocks.\n"
+            f"  at {place}\n  The virtual device is slower than a GPU: launch a smaller grid on smaller arrays here."
+        )
+        self.find("time_limit", place, text)
+        raise EndlessLoop(text, place)
+
+    def returned(self) -> WrongType:
+        """The complaint about a kernel that returns a value."""
+        code, lines = self.kernel.__code__, self.kernel.translated().returns
+        place = place_of(code, lines[0] if lines else code.co_firstlineno)
+        name = self.kernel.__name__
+        text = f"{name} returns a value, but a kernel returns nothing: write the result to an array\n  at {place}"
+        return WrongType(text, place)
 
     # ---- lines of failures
 

@@ -42,24 +42,32 @@ class Allocation:
         Address of its first byte in shared memory; where it starts within its 256 bytes in global memory.
     on_host : bool
         Mapped memory: the device reaches it over the link.
+    misaligned : bool
+        Whether it starts at an address that is no multiple of the size of an element.
+    order : {"C", "F"}
+        Whether its elements lie row by row or column by column.
     """
 
-    __slots__ = ("base", "data", "dtype", "lanes", "misaligned", "name", "on_host", "shape", "space", "written")
+    __slots__ = (
+        "base", "data", "dtype", "lanes", "misaligned", "name", "on_host", "order", "shape", "space", "written"
+    )  # fmt: skip
 
     def __init__(
-        self, shape, dtype, space, name="?", data=None, written=False, lanes=0, base=0, on_host=False, misaligned=False
-    ):
+        self, shape, dtype, space, name="?", data=None, written=False, lanes=0, base=0, on_host=False,
+        misaligned=False, order="C",
+    ):  # fmt: skip
         self.shape, self.dtype, self.space, self.name = shape, np.dtype(dtype), space, name
         self.data = poisoned(math.prod(shape) * max(lanes, 1), self.dtype) if data is None else data
         self.written = None if written else np.zeros(self.data.size, bool)
         self.lanes, self.base, self.on_host, self.misaligned = lanes, base, on_host, misaligned
+        self.order = order
 
     def where(self, element) -> tuple[int, ...]:
         """Index, in the allocation's own shape, of a flat element."""
         element = int(element) // max(self.lanes, 1)
         if len(self.shape) < 2:
             return (element,)
-        return tuple(int(i) for i in np.unravel_index(element, self.shape))
+        return tuple(int(i) for i in np.unravel_index(element, self.shape, self.order))
 
 
 def poisoned(size: int, dtype: np.dtype) -> np.ndarray:

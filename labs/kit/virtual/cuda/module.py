@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 from types import FunctionType, SimpleNamespace
 
 import numpy as np
@@ -85,9 +86,13 @@ class Cuda:
     def __getattr__(self, name):
         if name.startswith("_"):
             raise AttributeError(name)
+        spelt = {known.lower(): known for known in dir(self) if not known.startswith("_")}
+        close = [spelt[known] for known in difflib.get_close_matches(name.lower(), spelt, n=1)]
         raise AttributeError(
-            f"the virtual device has no cuda.{name}. It offers the part of numba.cuda that the course uses: jit, grid,"
-            " shared.array, syncthreads, shuffles, votes, atomic, fp16, device arrays, streams, events and devices"
+            f"the virtual device has no cuda.{name}. "
+            + "".join(f"Did you mean cuda.{known}? " for known in close)
+            + "It offers the part of numba.cuda that the course uses: jit, grid, shared.array, syncthreads, shuffles,"
+            " votes, atomic, fp16, device arrays, streams, events and devices"
         )
 
     # ---- who a thread is
@@ -219,7 +224,8 @@ class Cuda:
             return obj
         if not isinstance(obj, np.ndarray):
             obj = np.asarray(obj)
-        target = self.device_array(obj.shape, obj.dtype) if to is None else to
+        arrays.check_gaps(obj, "this array")
+        target = self.device_array(obj.shape, obj.dtype, order=arrays.order_of(obj)) if to is None else to
         target.copy_to_device(obj, stream)
         if to is None:
             target.memory.written = None

@@ -37,7 +37,21 @@ ALTERNATIVES = {
     "Await": ("await", "a plain call"),
     "Match": ("match", "if and elif"),
     "Starred": ("a starred expression", "the elements one by one"),
+    "Attribute": ("an assignment to an attribute", "a local variable or an element of an array"),
 }
+"""By the kind of node: what it is called, and what to write instead."""
+
+_ELEMENTS = "for i in range(len(x)), and x[i] inside"
+_TOTAL = "a loop over the elements, or cuda.atomic.add"
+_MEMORY = "cuda.local.array(length, dtype), or an array argument"
+_CHANCE = "random numbers made on the host and handed over as an array"
+CALLS = {
+    **dict.fromkeys(("enumerate", "zip", "map", "filter", "reversed"), _ELEMENTS),
+    **dict.fromkeys(("sum", "mean", "prod", "dot", "any", "all", "cumsum"), _TOTAL),
+    **dict.fromkeys(("zeros", "ones", "empty", "full", "array", "zeros_like", "empty_like", "arange"), _MEMORY),
+    **dict.fromkeys(("rand", "randn", "random", "randint", "uniform", "normal"), _CHANCE),
+}
+"""By the name of a function that kernels cannot call: what to write instead."""
 
 
 def refuse(code: CodeType, line: int, what: str, instead: str):

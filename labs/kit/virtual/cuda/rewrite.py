@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import types
 
+from labs.kit.virtual.cuda.constants import Constants
 from labs.kit.virtual.cuda.refusals import ALTERNATIVES, refuse
 
 BINARY = {
@@ -23,6 +24,7 @@ BINARY = {
 }
 COMPARISON = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
 UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
+SHAPES = "a number, or a name that is bound above the kernel (PADDED = TILE + 1): Numba must know it to compile"
 _PLAIN = (ast.Name, ast.Constant, ast.Attribute, ast.Tuple, ast.expr_context, ast.keyword, ast.Pass)
 
 
@@ -64,8 +66,9 @@ def _jumps(node):
 class Rewriter(ast.NodeTransformer):
     """Expressions become expressions, statements become lists of statements."""
 
-    def __init__(self, code: types.CodeType):
-        self.code, self.lines, self._count, self._loops = code, [], 0, []
+    def __init__(self, code: types.CodeType, constants: Constants):
+        self.code, self.constants = code, constants
+        self.lines, self.returns, self._count, self._loops = [], [], 0, []
 
     def fresh(self) -> str:
         """A name that no learner uses."""
@@ -159,6 +162,8 @@ class Rewriter(ast.NodeTransformer):
             k.arg is None for k in node.keywords
         ):
             self.refuse(node, "*args in a call", "the arguments one by one")
+        if not self.constants.sized(node):
+            self.refuse(node, "an array whose shape is calculated in the kernel", SHAPES)
         out = lanes_call(method, self.site(node), self.visit(node.func), *map(self.visit, node.args))
         out.keywords = [ast.keyword(keyword.arg, self.visit(keyword.value)) for keyword in node.keywords]
         return out
@@ -187,13 +192,13 @@ class Rewriter(ast.NodeTransformer):
         if isinstance(target, ast.Subscript):
             site = self.site(target)
             return [ast.Expr(lanes_call("store", self.visit(target.value), self.visit(target.slice), value, site))]
-        if isinstance(target, ast.Tuple):
+        if isinstance(target, (ast.Tuple, ast.List)):
             name = self.fresh()
             out = [assignment(name, lanes_call("unpack", value, ast.Constant(len(target.elts))))]
             for position, element in enumerate(target.elts):
                 out += self.store(element, ast.Subscript(variable(name), ast.Constant(position), ast.Load()))
             return out
-        return self.refuse(target, "an assignment to an attribute", "a local variable or an element of an array")
+        return self.refuse(target)
 
     def visit_Assign(self, node):
         first = node.targets[0]
@@ -214,7 +219,7 @@ class Rewriter(ast.NodeTransformer):
         if isinstance(node.target, ast.Name):
             return self.store(node.target, self._operation(node, node.op, variable(node.target.id), node.value))
         if not isinstance(node.target, ast.Subscript):
-            self.refuse(node.target, "an assignment to an attribute", "a local variable or an element of an array")
+            self.refuse(node.target)
         index, array = self.fresh(), self.fresh()
         load = lanes_call("load", variable(array), variable(index), self.site(node))
         value = self._operation(node, node.op, load, node.value)
@@ -244,6 +249,10 @@ class Rewriter(ast.NodeTransformer):
         line = ast.Constant(node.lineno)
         loop, value = self.fresh(), self.fresh()
         if isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Name) and node.iter.func.id == "range":
+            if node.iter.keywords or not 1 <= len(node.iter.args) <= 3:
+                self.refuse(
+                    node, f"range with {len(node.iter.args)} numbers", "range(stop), or range(start, stop, step)"
+                )
             turns = lanes_call("range_", variable(loop), line, *map(self.visit, node.iter.args))
         else:
             turns = lanes_call("items", variable(loop), line, self.visit(node.iter), self.site(node))
@@ -274,6 +283,7 @@ class Rewriter(ast.NodeTransformer):
         return [ast.Expr(lanes_call("continue_", variable(self._loops[-1])))]
 
     def visit_Return(self, node):
+        self.returns.append(node.lineno)
         return [
             ast.Expr(
                 lanes_call("return_", variable("_F"), self.visit(node.value) if node.value else ast.Constant(None))

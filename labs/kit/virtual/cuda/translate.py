@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from labs.kit.virtual.cuda.constants import Constants
 from labs.kit.virtual.cuda.failures import Unsupported
 from labs.kit.virtual.cuda.memory import Allocation, View
 from labs.kit.virtual.cuda.refusals import refuse
@@ -40,11 +41,14 @@ class Translated:
         Of the rewritten one, which takes the running lanes before the arguments.
     lines : tuple of int
         Line number of each site: an access, a call, or a division, numbered in the order of the text.
+    returns : tuple of int
+        Lines of its ``return`` statements.
     """
 
     function: types.FunctionType
     code: types.CodeType
     lines: tuple[int, ...]
+    returns: tuple[int, ...]
 
     def bind(self) -> types.FunctionType:
         """The rewritten function with the globals and the closure as they are now; arrays among them are constants."""
@@ -80,9 +84,10 @@ def translate(function: types.FunctionType) -> Translated:
     except (OSError, TypeError, SyntaxError, IndexError) as error:
         raise Unsupported(
             f"The text of {name} cannot be found ({error}), and the virtual device runs a kernel from its text."
-            f" Define it"
-            " in a notebook cell or in a file; after editing a file, import it again."
+            " Define it in a notebook cell or in a file; after editing a file, import it again."
         ) from None
+    if name == "<lambda>":
+        raise Unsupported("A kernel is a function of its own: write `def name(...):` under `@cuda.jit`, not a lambda.")
     if not isinstance(tree, ast.FunctionDef) or tree.name != name:
         raise Unsupported(
             f"{name} is not a plain function: write `def {name}(...)` under `@cuda.jit`, without other decorators. If"
@@ -92,8 +97,8 @@ def translate(function: types.FunctionType) -> Translated:
     arguments = tree.args
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
         refuse(function.__code__, first, "*args, **kwargs and keyword-only parameters", "plain parameters")
-    rewriter = Rewriter(function.__code__)
     parameters = {argument.arg for argument in arguments.posonlyargs + arguments.args}
+    rewriter = Rewriter(function.__code__, Constants(tree, parameters))
     stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     body = [
         assignment("_F", lanes_call("enter")),
@@ -111,7 +116,7 @@ def translate(function: types.FunctionType) -> Translated:
     module = ast.fix_missing_locations(ast.Module([tree], []))
     outer = compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
     code = next(item for item in outer.co_consts if isinstance(item, types.CodeType) and item.co_name == name)
-    return Translated(function, code, tuple(rewriter.lines))
+    return Translated(function, code, tuple(rewriter.lines), tuple(rewriter.returns))
 
 
 def _inner(code):

@@ -162,6 +162,8 @@ def _refuse_operands(a, b):
 def _kind(value) -> str:
     if isinstance(value, View):
         return f"the whole array {value.memory.name}: name an element, {value.memory.name}[i]"
+    if isinstance(value, tuple):
+        return "a tuple: name one of its parts (threadIdx.x, not threadIdx)"
     if value is None:
         return "None: does a device function end without a return?"
     return f"a {type(value).__name__}"
