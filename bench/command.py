@@ -67,6 +67,8 @@ def main(words: list[str] | None = None) -> int:
             record["failures"][name] = f"{type(error).__name__}: {error}"
             print(f"\n{name} could not be measured:\n{traceback.format_exc()}")
             continue
+        if not rows:  # it needs hardware that is not here, and has said so
+            continue
         seconds = time.perf_counter() - start
         print(f"\n{name}: {figure.TITLE}")
         print(report.table(rows))
