@@ -69,7 +69,7 @@ def verify(case, output):
     evidence = f"row 0: yours {y[0]:.8g}, exactly {exact[0]:.8g}; largest relative error {worst:.2g}, K = {k:,}"
 
     def wrong(hint, question, *then, picture=None):
-        raise Wrong(hint, f"{question}\n{evidence}", picture=picture, then=then)
+        raise Wrong(hint, f"{question}\n{evidence}", picture=picture or _digits(y, exact), then=then)
 
     if np.isnan(y).all() and k == 0:
         wrong("nothing", "What is a sum of no products?", "y is written in any case: 0.")
@@ -127,6 +127,15 @@ def _rounded(a, x):
     """Sums in float64 of products that were rounded to half."""
     with np.errstate(over="ignore"):
         return (a * x).astype(np.float64).sum(axis=1)
+
+
+def _digits(y, exact):
+    def draw():
+        from labs.tensor_cores.pictures import digits
+
+        return digits(y, exact, TOLERANCE)
+
+    return draw
 
 
 def _picture():

@@ -5,7 +5,7 @@ from labs.tensor_cores.lanes import explore_lanes
 from labs.tensor_cores.microscope import mfma, real_listings, scalar_and_tensor, triton, wmma_listing
 from labs.tensor_cores.pictures import explore_tile, one_step
 from labs.tensor_cores.predictions import predict_steps, reveal_steps
-from labs.tensor_cores.roofs import explore_roofline, product_on_roofs
+from labs.tensor_cores.roofs import explore_roofline, product_on_roofs, your_kernel
 from labs.tensor_cores.trial import broken, measure
 
 __all__ = [
@@ -27,4 +27,5 @@ __all__ = [
     "scalar_and_tensor",
     "triton",
     "wmma_listing",
+    "your_kernel",
 ]

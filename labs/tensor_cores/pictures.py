@@ -120,6 +120,39 @@ def _runs(mask, left, top, side):
     return boxes
 
 
+def digits(y, exact, tolerance):
+    """How many digits of each number are right, and how many are asked for: bars and a line.
+
+    Parameters
+    ----------
+    y, exact : array of float
+    tolerance : float
+        Largest relative error that is accepted.
+
+    Returns
+    -------
+    labs.kit.draw.Picture
+    """
+    from labs.kit.draw import Picture
+    from labs.kit.draw.style import BLUE, INK, canvas, drawing
+
+    with np.errstate(all="ignore"):
+        error = np.abs(np.asarray(y, float) - exact) / np.abs(exact)
+        right = np.clip(np.nan_to_num(-np.log10(error), nan=0.0, posinf=8.0, neginf=0.0), 0.0, 8.0)
+    wanted = -np.log10(tolerance)
+    with drawing():
+        figure, axes = canvas(504, 170, left=54, bottom=38, top=12, right=6)
+        axes.bar(range(len(right)), right, color=BLUE, width=0.7)
+        axes.axhline(wanted, color=INK, lw=1.2, ls="--")
+        axes.text(len(right) - 0.5, wanted, "asked for", ha="right", va="bottom")
+        axes.set_xticks(range(len(right)))
+        axes.set_ylim(0, 8.4)
+        axes.set_xlabel("row")
+        axes.set_ylabel("correct digits")
+    told = ", ".join(f"row {row} {value:.1f}" for row, value in enumerate(right))
+    return Picture(figure, f"Correct digits: {told}; {wanted:.1f} are asked for.")
+
+
 def marked_lines(lines, right):
     """Lines of a listing with those of the matrix unit pointed at, at most 14 around the first of them."""
     from labs.kit.draw import Picture

@@ -32,6 +32,19 @@ def product_on_roofs(M, N, K, scalar=SCALAR, tensor=TENSOR, bandwidth=BANDWIDTH)
     return roofline(points, flops=roofs, bandwidth=bandwidth, name=f"A product of {M} x {K} and {K} x {N} at best")
 
 
+def your_kernel():
+    """The learner's WMMA product, and blocks with larger tiles, where they could be at best if nothing was cached."""
+    from labs.kit.draw import roofline
+
+    points = {}
+    for label, tile in (("yours: 16 x 16 tiles", 16), ("64 x 64 tiles", 64), ("128 x 128 tiles", 128)):
+        at = 2 * tile * tile / (2 * 2 * tile)
+        points[label] = (at, min(at * BANDWIDTH, TENSOR))
+    points["each matrix once, 4096^3"] = (intensity(4096, 4096, 4096), TENSOR)
+    roofs = {"scalar units": SCALAR, "matrix unit": TENSOR}
+    return roofline(points, flops=roofs, bandwidth=BANDWIDTH, name="Products on an A100 at best, without caches")
+
+
 def shape_of(shape, size):
     """M, N, K of a named shape."""
     return {"square": (size, size, size), "16 columns": (size, 16, size), "1 column": (size, 1, size)}[shape]
