@@ -76,7 +76,11 @@ def verify(case, output):
     if "failure" in output and type(output.get("at")) is list:
         array, at = output["failure"].get("array"), output["at"]
         asked = _ld(array, at) if array in ("A", "B", "C") else None
-        output = completed(output, **({"out_of_bounds": asked} if asked else {}))
+        try:
+            output = completed(output, **({"out_of_bounds": asked} if asked else {}))
+        except Wrong as wrong:
+            picture = _outside(array, at) if asked else None
+            raise Wrong(wrong.hint, wrong.message, picture=picture, then=wrong.then) from None
     output = completed(output)
     every = [(*shape, *order) for shape in case.inputs["shapes"] for order in case.inputs["orders"]]
     for at, c in zip(every, output["c"], strict=True):
@@ -108,6 +112,21 @@ def _ld(name, at, found=None):
         f"ld is the length of a {line} of the array that holds the tile, whatever the product is called.",
         f"A {line} of {name} has {rows if column else columns} elements. With M = N = K you would never notice.",
     )
+
+
+def _outside(name, at):
+    """A callable that draws what a tile of `name` takes with the other leading dimension, or with one of another array."""
+    m, n, k, i, j = at
+    rows, columns = {"A": (m, k), "B": (k, n), "C": (m, n)}[name]
+    column = {"A": i, "B": j, "C": 0}[name]
+    guess = columns if column else rows
+
+    def draw():
+        from labs.tensor_cores.pictures import tile_in_memory
+
+        return tile_in_memory(rows, columns, "col" if column else "row", 0, guess, wanted=(0, 0))
+
+    return draw
 
 
 def _judge(at, a, b, c, want):

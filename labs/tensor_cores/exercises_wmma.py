@@ -83,7 +83,11 @@ def verify(case, output):
     failure = output.get("failure")
     if failure and failure.get("array") == "C":
         m, n, k = output["shape"]
-        output = completed(output, out_of_bounds=_store_ld(m, n, k))
+        try:
+            output = completed(output, out_of_bounds=_store_ld(m, n, k))
+        except Wrong as wrong:
+            picture = _outside(m, n, [ld for ld in (k, m) if ld != n])
+            raise Wrong(wrong.hint, wrong.message, picture=picture, then=wrong.then) from None
     output = completed(
         output,
         wmma=("fragment", "The unit refuses this. What does the explanation below ask for?"),
@@ -107,6 +111,19 @@ def _store_ld(m, n, k):
         "The leading dimension belongs to the array that holds the tile: not to the tile, and not to A.",
         f"C has {n} elements in a row, so ld = N = {n}. M is {m}, K is {k}.",
     )
+
+
+def _outside(m, n, guesses):
+    """A callable that draws where a tile goes that is stored with another leading dimension; None without a guess."""
+    if not guesses:
+        return None
+
+    def draw():
+        from labs.tensor_cores.pictures import tile_in_memory
+
+        return tile_in_memory(m, n, "row", 0, guesses[0], wanted=(0, 0))
+
+    return draw
 
 
 def _judge(shape, inputs, c, want, filled):
