@@ -96,7 +96,7 @@ def found_parts(folder: Path) -> dict[str, str]:
 
 def build(source: Path, *, options: Mapping[str, str]) -> Path:
     """Build and install the CMake project in `source` into the cache; returns the folder."""
-    program, cxx = cmake(), compiler()
+    cxx, program = compiler(), cmake()  # the bigger gap is told first
     arguments = _arguments(cxx, options)
     here = sorted(name for name, found in parts.present().items() if found)
     rules = HERE / "cmake"
