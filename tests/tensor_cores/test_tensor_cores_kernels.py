@@ -146,3 +146,18 @@ def test_the_notebook_holds_these_kernels():
     cells = {cell["id"]: "".join(cell["source"]) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]}
     strip = lambda text: re.sub(r"\s*//[^\n]*", "", text).split()
     assert strip(cells["wmma-product"].partition("\n")[2]) == strip(kernels.WMMA)
+
+
+def test_a_leading_dimension_of_k_is_right_only_while_m_is_k():
+    """A stored column by column and loaded with ld = K: what square tests let pass."""
+    text = kernels.WMMA.replace(
+        "matrix_a, 16, 16, 16, half, wmma::row_major", "matrix_a, 16, 16, 16, half, wmma::col_major"
+    ).replace("A + row * K + k, K", "A + k * LD + row, LD")
+    for ld, right in (("M", [True, True]), ("K", [True, False])):
+        kernel = compile_cuda(text.replace("LD", ld))
+        found = []
+        for m, n, k in ((32, 48, 32), (48, 32, 16)):
+            a, b, c = halves(m, k), halves(k, n, seed=4), np.full((m, n), np.nan, np.float32)
+            kernel[(n // 16, m // 16), 32](np.ascontiguousarray(a.T), b, c, m, n, k)
+            found.append(np.allclose(c, exact(a, b), rtol=1e-4, atol=1e-4))
+        assert found == right, ld
