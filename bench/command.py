@@ -22,6 +22,7 @@ FIGURES = {
     "scale": "bench.scale",
     "virtual-cuda": "bench.virtual_cuda",
     "cuda-cpp": "bench.cuda_cpp",
+    "tensor-cores": "bench.tensor_cores",
     "readers": "bench.readers",
 }
 FORMAT = 1  # of the JSON file
@@ -66,6 +67,8 @@ def main(words: list[str] | None = None) -> int:
         except Exception as error:  # one figure that cannot be measured must not take the others with it
             record["failures"][name] = f"{type(error).__name__}: {error}"
             print(f"\n{name} could not be measured:\n{traceback.format_exc()}")
+            continue
+        if not rows:  # it needs hardware that is not here, and has said so
             continue
         seconds = time.perf_counter() - start
         print(f"\n{name}: {figure.TITLE}")

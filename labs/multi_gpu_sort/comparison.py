@@ -89,6 +89,27 @@ def on_the_devices(kind, gpus, keys=2_000_000_000, sample=2**18, order=None):
     }
 
 
+def by_devices(kind="NVSwitch", keys=2_000_000_000, sample=2**16, counts=(2, 4, 8)):
+    """Curves over the number of devices: the three sorts, from the CPU's memory and back.
+
+    Parameters
+    ----------
+    kind, keys, sample
+        As for `seconds`.
+    counts : sequence of int
+        Numbers of devices.
+
+    Returns
+    -------
+    labs.kit.draw.Picture
+    """
+    from labs.kit.draw import curves
+
+    found = [seconds(kind, gpus, keys, sample) for gpus in counts]
+    series = {name: (list(counts), [times[name] for times in found]) for name in SORTS}
+    return curves(series, xlabel="GPUs", ylabel="time (s)", name=f"{keys:.0e} keys on {kind}, by number of GPUs")
+
+
 def chart(times, name):
     """Grouped bars: machines, and on each the seconds of the sorts.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from labs.multi_gpu_sort.tensors import over_nccl
+
 
 def start(sends, receives, dist):
     """Start messages in both directions together.
@@ -22,6 +24,9 @@ def start(sends, receives, dist):
     list of handles
         Call ``wait()`` on each before the tensors are used again.
     """
+    if not over_nccl(dist):  # one by one, so that a report of a failure names the line of the program that called this
+        handles = [dist.isend(tensor, dst=peer) for tensor, peer in sends]
+        return handles + [dist.irecv(tensor, src=peer) for tensor, peer in receives]
     messages = [dist.P2POp(dist.isend, tensor, peer) for tensor, peer in sends]
     messages += [dist.P2POp(dist.irecv, tensor, peer) for tensor, peer in receives]
     return dist.batch_isend_irecv(messages) if messages else []

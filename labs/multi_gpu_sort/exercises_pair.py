@@ -17,8 +17,10 @@ def cases(seed):
 
     reverse = np.arange(16, 0, -1)
     far = np.finfo("float32").max
+    small, large = rng.permutation(8), 8 + rng.permutation(8)  # 3 keys have to swap: half of them would hide which end
+    mixed = [rng.permutation([*small[:5], *large[:3]]), rng.permutation([*small[5:], *large[3:]])]
     return [
-        case("2 x 8 keys", rng.permutation(16).reshape(2, 8)),
+        case("2 x 8 keys", mixed),
         case("2 x 6 keys with many ties", rng.integers(0, 4, (2, 6))),
         case("reverse order: all keys change sides", reverse.reshape(2, 8)),
         case("sorted already", np.arange(12).reshape(2, 6)),
@@ -118,6 +120,13 @@ def verify(case, output):
             "Check the two keys that both ranks compare: a[n - p - 1], with a from rank 0, and b[p], with b from rank 1.",
             picture=look,
         )  # fmt: skip
+    unsorted = [rank for rank, (part, half) in enumerate(zip(parts, halves)) if not np.array_equal(part, half)]
+    if len(unsorted) == 1 and len(keys) == 2 and not _sorted_after_the_swap(keys, 1 - unsorted[0]):
+        wrong(
+            "one_side", f"Rank {1 - unsorted[0]} has merged its two runs, rank {unsorted[0]} has not. Who does it there?",
+            "Every rank runs the whole program. What stands under an `if rank == ...` only one of them does.",
+            "Both ranks: torch.cat([kept, received]).sort().values", picture=look,
+        )  # fmt: skip
     for rank, (part, half) in enumerate(zip(parts, halves)):
         if not np.array_equal(part, half):
             wrong(
@@ -127,6 +136,14 @@ def verify(case, output):
             )  # fmt: skip
     if len(keys) == 2:
         _budget(keys, output, wrong)
+
+
+def _sorted_after_the_swap(keys, rank):
+    """Whether a rank's keys are in order already when what it received stands behind what it kept."""
+    (a, b), n, p = np.sort(keys, axis=1), keys.shape[1], pivot(keys)
+    behind = np.concatenate([a[: n - p], b[:p]] if rank == 0 else [b[p:], a[n - p :]])
+    before = np.concatenate([b[:p], a[: n - p]] if rank == 0 else [a[n - p :], b[p:]])
+    return any((np.diff(run) >= 0).all() for run in (behind, before))
 
 
 def _same_keys(keys, parts, wrong):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from labs.kit.exercise import Case, Exercise, Wrong, short
@@ -65,9 +67,15 @@ def run(answers, inputs):
 
 
 def right(a, b):
-    """The smallest number that leaves nothing in the wrong half, by trying all."""
-    tried = range(len(a) + 1)
-    return next(p for p in tried if max(a[: len(a) - p] + b[:p], default=0) <= min(a[len(a) - p :] + b[p:], default=0))
+    """The smallest number that leaves nothing in the wrong half, by trying all: the halves' ends decide."""
+    n = len(a)
+    smallest, largest = [-math.inf], [math.inf]
+    padded_a, padded_b = smallest + a + largest, smallest + b + largest  # key k of a half is at place k + 1
+    for p in range(n + 1):
+        lower = max(padded_a[n - p], padded_b[p])  # the last that stays in a, the last that came from b
+        upper = min(padded_a[n - p + 1], padded_b[p + 1])  # the first that went to b, the first that stays there
+        if lower <= upper:
+            return p
 
 
 def verify(case, output):
@@ -105,7 +113,7 @@ def verify(case, output):
         if output["read"] > limit:
             wrong(
                 "linear", f"Right, with {output['read']:,} keys read; each may be a message to another device. Do you need so many?",
-                f"If p is enough, so is every larger one. Then half of the candidates go with every comparison: "
+                f"If a[n - p - 1] <= b[p] holds for a p, it holds for every larger one. So half of the candidates go with every comparison: "
                 f"{n.bit_length()} comparisons, {limit} keys at most.",
                 "low, high = 0, n; while low < high: look at the middle, and keep the half that can hold the answer.",
                 picture=False,
@@ -114,18 +122,28 @@ def verify(case, output):
     for hint, value, question, *then in _slips(a, b, n, want):
         if got == value:
             wrong(hint, question, *then)
+    if output["negative"]:
+        wrong(
+            "minus_one", f"Your search compared key {output['negative'][0]}. Which key is that in Python, and which did you mean?",
+            "For p = n nothing stays in a, so there is no largest key that stays; a[-1] is the largest of those that go.",
+            "n - p - 1 is -1 for p = n. With high = n and while low < high, middle is never n.",
+        )  # fmt: skip
     if got < want:
         left, arrived = max(a[: n - got]), min(b[got:])
         wrong(
             "too_few", f"With p = {got}, a still holds {left} and b still holds {arrived}. Which of them is in the wrong half?",
-            "p is enough when the largest key that stays in a is not larger than the smallest that stays in b.",
+            "p is large enough when the largest key that stays in a is not larger than the smallest that stays in b.",
             f"After a swap of {got}: a keeps up to a[{n - got - 1}] = {left}, b keeps from b[{got}] = {arrived}.",
         )  # fmt: skip
+    gone, arrived = a[n - got], b[got - 1]
     wrong(
-        "too_many", f"{want} keys are enough. What do you gain by moving {got}?",
-        "The smallest p is asked for: every key that moves costs time on the wire.",
+        "too_many",
+        f"With p = {got}, a gives {gone} away and gets {arrived} for it. Which of them is the smaller one?"
+        if gone < arrived
+        else f"{want} keys are enough. What do you gain by moving {got}?",
+        "The smallest p with a[n - p - 1] <= b[p] is asked for. Beyond it go keys that may stay, or have to.",
         f"p = {want} fits already: a[{n - want - 1}] <= b[{want}].",
-    )  # fmt: skip
+    )
 
 
 def _slips(a, b, n, want):

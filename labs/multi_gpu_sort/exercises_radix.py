@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
@@ -22,12 +24,15 @@ def cases(seed):
         return rng.integers(0, top, (ranks, n))
 
     crowded = np.concatenate([rng.integers(0, TOP // 64, 1500), rng.integers(0, TOP, 300)])
+    # the largest key has a bucket to itself, and 16 of 17 keys lie below: 16 // (17 // 4) is no rank
+    uneven = [*np.split(rng.integers(0, TOP // 2, 14), [5, 5]), np.append(rng.integers(0, TOP // 2, 2), TOP - 5)]
     return [
         case("2 ranks, 8 keys each", some(2, 8)),
         case("3 ranks, 12 keys each", some(3, 12)),
         case("5 ranks, 40 keys each", some(5, 40)),
         case("3 ranks, most keys are small", np.split(rng.permutation(crowded), 3)),
         case("4 ranks, sorted already", np.sort(some(1, 160)[0]).reshape(4, 40)),
+        case("4 ranks with 5, 0, 9 and 3 keys", uneven),
         case("1 rank", some(1, 9), "edge"),
         case("4 ranks, all keys equal", np.full((4, 6), 12345), "edge"),
         case("3 ranks, no keys", some(3, 0), "edge"),
@@ -72,6 +77,7 @@ def verify(case, output):
         wrong("nothing_returned", "What is a rank left with? Return its sorted keys, a tensor with one dimension.")
     found, before = np.concatenate(parts), np.concatenate(rows)
     if not np.array_equal(np.sort(found), np.sort(before)):
+        _padding(before, found, wrong)
         same = "" if len(found) == len(before) else f" There were {len(before)}, now there are {len(found)}."
         wrong(
             "other_keys", f"These are not the keys that you were given.{same} Which of them went missing on the way?",
@@ -92,6 +98,14 @@ def _error(output, world_size):
             "A bucket has a negative number. Which key leads there?",
             "No key is negative here, so the shift is wrong: 31 bits, of which the top 8 are asked for.",
         )
+    rows = re.match(r"\D*(\d+) rows of", text)
+    if rows and int(rows[1]) > world_size:
+        return (
+            "remainder",
+            f"There are ranks 0 to {world_size - 1}, and your program sends keys to rank {int(rows[1]) - 1}. Which bucket goes there?",
+            "17 keys on 4 ranks: 17 // 4 is 4, and the bucket with 16 keys below it goes to rank 16 // 4. Where does the remainder go?",
+            "Multiply before you divide: before * world_size // total is below world_size, because before is below total.",
+        )
     if "split" in text.lower() or "sizes" in text.lower():
         return (
             "rank_count",
@@ -99,6 +113,24 @@ def _error(output, world_size):
             "torch.bincount(ranks, minlength=world_size) has an entry for every rank, also for those that get nothing.",
         )
     return None
+
+
+def _padding(before, found, wrong):
+    """Raise Wrong when the only difference is that of a padded message, whose padding was cut off or was not."""
+    before, found = Counter(before.tolist()), Counter(found.tolist())
+    lost, new = before - found, found - before
+    if set(lost) == {TOP - 1} and not new:
+        wrong(
+            "padding", f"All keys {TOP - 1} are gone, and no other. How can a receiver tell such a key from padding?",
+            "It cannot. Any number that pads is also a possible key, and the largest ones are cut off together with it.",
+            "Send no padding: with counts, all_to_all_single sends parts of different lengths, and exchange_parts does both.",
+        )  # fmt: skip
+    if len(new) == 1 and not lost and len(before) > 1:
+        wrong(
+            "padding_stays", f"{next(iter(new))} is there {new.total()} times too often. Who brought these?",
+            "Nobody: it fills messages up to equal lengths. A receiver must know how many keys of a message are real.",
+            "Send the counts before the keys; exchange_parts does that, and needs no padding.",
+        )  # fmt: skip
 
 
 def _grouped(rows, parts, wrong):

@@ -19,8 +19,7 @@ class Members:
     def __init__(self, world_size, dist):
         self._size, self._dist = world_size, dist
         self._group = dist.new_group(list(range(world_size)))
-        self.isend, self.irecv, self.P2POp = dist.isend, dist.irecv, dist.P2POp  # ranks keep their numbers
-        self.batch_isend_irecv = dist.batch_isend_irecv
+        self.isend, self.irecv = dist.isend, dist.irecv  # ranks keep their numbers
         self.get_rank = dist.get_rank
 
     def get_world_size(self):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def bars(chunks, *, moved=(), wrong=(), arrows=(), name="Keys", rows="rank"):
+def bars(chunks, *, moved=(), wrong=(), arrows=(), homes=None, name="Keys", rows="rank"):
     """Every rank's keys as bars, coloured by the rank on which they belong in the end.
 
     Parameters
@@ -16,9 +16,11 @@ def bars(chunks, *, moved=(), wrong=(), arrows=(), name="Keys", rows="rank"):
         Keys that have just arrived (hatched), and keys in the wrong place (framed in red).
     arrows : iterable of (source, target, count)
         How many keys go from rank to rank, drawn below the ranks' names.
+    homes : dict, optional
+        The rank to which each key belongs; by equal shares of the sorted keys when left out.
     name : str
     rows : str
-        "rank" or "device".
+        "rank" or "GPU".
 
     Returns
     -------
@@ -29,7 +31,8 @@ def bars(chunks, *, moved=(), wrong=(), arrows=(), name="Keys", rows="rank"):
     from labs.kit.draw import Picture
     from labs.kit.draw.style import FONT, INK, OWNERS, RED, SMALL, drawing, paper
 
-    heights, homes = _ranks_of(chunks)
+    heights, belongs = _ranks_of(chunks)
+    homes = belongs if homes is None else [[homes[key] for key in chunk] for chunk in chunks]
     names = [f"{rows} {k}" for k in range(len(chunks))]
     arrows = [arrow for arrow in arrows if arrow[2]]
     width, high, below = 504, 104, 18 + 17 * len(arrows)

@@ -1,10 +1,11 @@
 """The exercises and questions of lesson 00, in the order of the lesson."""
 
 from labs.kit.exercise import Question
+from labs.welcome.exercises_add_one import add_one
 from labs.welcome.exercises_average import average
 from labs.welcome.exercises_square import square
 
-__all__ = ["average", "collective", "numbering", "square", "waiting"]
+__all__ = ["add_one", "average", "collective", "numbering", "square", "waiting"]
 
 numbering = Question(
     "numbering",

@@ -1,4 +1,4 @@
-"""What the tests on a real GPU share: a cache of their own, so that they need no package that knows where caches lie."""
+"""What the tests on a real GPU share: a cache of their own, so that no package has to say where caches lie."""
 
 import os
 

@@ -16,6 +16,29 @@ def changed(source, *pairs):
     return source
 
 
+PADDED = """
+import torch
+
+def radix_partition(keys, dist):
+    world_size = dist.get_world_size()
+    buckets = keys >> 23
+    counts = torch.bincount(buckets, minlength=256)
+    dist.all_reduce(counts)
+    before = counts.cumsum(0) - counts
+    total = max(int(counts.sum()), 1)
+    ranks = (before * world_size // total)[buckets]
+    most = torch.bincount(ranks, minlength=world_size).max()
+    dist.all_reduce(most, op=dist.ReduceOp.MAX)
+    padded = torch.full((world_size, int(most)), 2**31 - 1)   # every message equally long
+    for rank in range(world_size):
+        mine = keys[ranks == rank]
+        padded[rank, : len(mine)] = mine
+    received = torch.empty_like(padded)
+    dist.all_to_all_single(received, padded)
+    received = received.flatten()
+    return received[received < 2**31 - 1].sort().values
+"""
+
 WRONG = {
     "find_pivot": {
         "ties_move": changed(FIND_PIVOT, ("<= b", "< b")),
@@ -39,14 +62,12 @@ def find_pivot(a, b):
 def find_pivot(a, b):
     n = len(a)
     low, high = 0, n
-    while low < high:
-        middle = (low + high) // 2
-        if a[n - middle - 1] <= b[middle]:
-            high = middle
+    while low < high:                       # looks for the largest p that is still needed
+        middle = (low + high + 1) // 2
+        if a[n - middle - 1] > b[middle - 1]:
+            low = middle
         else:
-            low = middle + 1
-    if n and a[n - low - 1] is None:
-        return 0
+            high = middle - 1
     return low
 """,
         "not_a_count": changed(FIND_PIVOT, ("return low", "return None")),
@@ -60,6 +81,16 @@ def find_pivot(a, b):
             ("else (keys[:p], keys[p:])", "else (keys[n - p:], keys[:n - p])"),
         ),
         "not_merged": changed(SORT_PAIR, (", dist)]).sort().values", ", dist)])")),
+        "one_side": changed(
+            SORT_PAIR,
+            (
+                "return torch.cat([keep, trade(give, 1 - rank, dist)]).sort().values",
+                """mine = torch.cat([keep, trade(give, 1 - rank, dist)])
+    if rank == 0:
+        mine = mine.sort().values
+    return mine""",
+            ),
+        ),
         "everything": """
 import torch
 from labs.multi_gpu_sort.exchange import trade
@@ -140,6 +171,9 @@ def sort_pair(keys, dist):
             ("(before * world_size // total)[buckets]", "world_size - 1 - (before * world_size // total)[buckets]"),
         ),
         "rank_count": changed(RADIX, ("torch.bincount(ranks, minlength=world_size)", "torch.bincount(ranks)")),
+        "remainder": changed(RADIX, ("(before * world_size // total)", "(before // max(total // world_size, 1))")),
+        "padding": PADDED,
+        "padding_stays": changed(PADDED, ("received[received < 2**31 - 1]", "received")),
         "gathered": """
 import torch
 

@@ -45,6 +45,7 @@ def test_the_best_choice_is_the_quickest_that_fits():
 def test_gpipe_holds_the_whole_batch_however_it_is_cut():
     job = Job(4, 96, 1e-3, 0.0, 1e6, 2e6, 60e6)
     assert {choice.bytes for choice in choices(job, "GPipe")} == {98e6}
+    assert best(Job(4, 96, 1e-3, 0.0, 1e6, 2e6, 98e6), "GPipe").fits, "exactly full is not too much"
     with pytest.raises(DoesNotFit, match=r"rank 0 needs 98,000,000 B \(2,000,000 B of them weights.*has 60,000,000 B"):
         best(job, "GPipe")
     with pytest.raises(DoesNotFit, match="no number of micro-batches divides a batch of 6"):
@@ -69,9 +70,9 @@ def test_closed_forms():
 
 
 def test_interleaved_activations_of_every_rank():
-    for pieces, ranks, rounds in product((2, 3, 4), (1, 2, 4), (1, 2, 3)):
-        found = simulate(interleaved(pieces, ranks, rounds * ranks)).peaks
-        wanted = [
-            formulas.peak_activations("interleaved", ranks, rounds * ranks, rank, pieces) for rank in range(ranks)
-        ]
+    fitting = [(ranks, rounds * ranks) for ranks, rounds in product((1, 2, 4), (1, 2, 3))]
+    fewer = [(4, 1), (4, 2), (4, 3), (5, 3)]
+    for pieces, (ranks, micro_batches) in product((2, 3, 4), fitting + fewer):
+        found = simulate(interleaved(pieces, ranks, micro_batches)).peaks
+        wanted = [formulas.peak_activations("interleaved", ranks, micro_batches, rank, pieces) for rank in range(ranks)]
         assert list(found) == wanted

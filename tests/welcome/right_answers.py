@@ -15,4 +15,11 @@ RIGHT = {
         "by_hand_from_rank_0": "def average(value, dist):\n    dist.reduce(value, dst=0)\n"
         "    value /= dist.get_world_size()\n    dist.broadcast(value, src=0)\n    return value\n",
     },
+    "add_one": {
+        "guard": "from labs.kit.gpu import cuda\n\n\n@cuda.jit\ndef add_one(x):\n    i = cuda.grid(1)\n"
+        "    if i < x.size:\n        x[i] += 1\n",
+        "early_return": "from labs.kit.gpu import cuda\n\n\n@cuda.jit\ndef add_one(x):\n"
+        "    i = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x\n    if i >= len(x):\n        return\n"
+        "    x[i] = x[i] + 1\n",
+    },
 }

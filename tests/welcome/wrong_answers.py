@@ -55,4 +55,21 @@ WRONG = {
         "    return value / dist.get_world_size()\n",
         "other_values": "def average(value, dist):\n    dist.all_reduce(value)\n    return value / dist.get_world_size() + 1\n",
     },
+    "add_one": {
+        "no_guard": "from labs.kit.gpu import cuda\n\n\n@cuda.jit\ndef add_one(x):\n    i = cuda.grid(1)\n"
+        "    x[i] += 1\n",
+        "one_element": "from labs.kit.gpu import cuda\n\n\n@cuda.jit\ndef add_one(x):\n    i = cuda.grid(1)\n"
+        "    if i == 0:\n        x[0] += 1\n",
+        "thread_without_block": "from labs.kit.gpu import cuda\n\n\n@cuda.jit\ndef add_one(x):\n    i = cuda.grid(1)\n"
+        "    t = cuda.threadIdx.x\n    if i < 32 and t < x.size:\n        x[t] += 1\n",
+        "all_do_all": "from labs.kit.gpu import cuda\n\n\n@cuda.jit\ndef add_one(x):\n    i = cuda.grid(1)\n"
+        "    for k in range(x.size):\n        cuda.atomic.add(x, k, 1)\n",
+        "nothing_changed": "from labs.kit.gpu import cuda\n\n\n@cuda.jit\ndef add_one(x):\n    i = cuda.grid(1)\n"
+        "    if i < x.size:\n        x[i] + 1\n",
+        "values": "from labs.kit.gpu import cuda\n\n\n@cuda.jit\ndef add_one(x):\n    i = cuda.grid(1)\n"
+        "    if i < x.size:\n        x[i] -= 1\n",
+        "same_element": "from labs.kit.gpu import cuda\n\n\n@cuda.jit\ndef add_one(x):\n    i = cuda.grid(1)\n"
+        "    if i < x.size:\n        x[i] += 1\n        x[0] = x[0]\n",
+        "not_a_kernel": "def add_one(x):\n    for i in range(len(x)):\n        x[i] += 1\n",
+    },
 }

@@ -1,5 +1,7 @@
 """Matrix fragments: products against NumPy in float64, the lanes of mma.m16n8k16 as documented, what is refused."""
 
+import itertools
+import os
 import runpy
 from pathlib import Path
 
@@ -27,10 +29,13 @@ def product(text, a, b, c_type, layouts=("row", "row", "row"), tile=(16, 16), **
     return c if layouts[2] == "row" else c.T
 
 
-@pytest.mark.parametrize("total", ["float", "half"])
-@pytest.mark.parametrize("c", ["row", "col"])
-@pytest.mark.parametrize("b", ["row", "col"])
-@pytest.mark.parametrize("a", ["row", "col"])
+LAYOUTS = list(itertools.product(["row", "col"], repeat=3))
+HALVES = LAYOUTS if os.environ.get("LABS_SOAK") == "1" else [("row", "row", "row"), ("col", "row", "col")]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c", "total"), [(*one, "float") for one in LAYOUTS] + [(*one, "half") for one in HALVES]
+)
 def test_every_layout(a, b, c, total):
     text = wmma(a, b, c, types=("half", total))
     random = np.random.default_rng(7)
