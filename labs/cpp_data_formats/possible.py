@@ -8,7 +8,6 @@ import os
 import threading
 
 from labs.kit.native.failures import NativeError
-from labs.kit.virtual.failures import RankFailed
 
 
 @contextlib.contextmanager
@@ -22,11 +21,18 @@ def where_possible():
         yield
     except Exception as error:
         said = _told(type(error).__name__, error)
-        if said is None and isinstance(error, RankFailed):
-            said = _told(error.exception, error.message)
+        if said is None and (failed := _of_a_rank(error)):
+            said = _told(failed.exception, failed.message)
         if said is None:
             raise
         print(said)
+
+
+def _of_a_rank(error):
+    """The error itself if a rank of a run failed with it, else None."""
+    from labs.kit.ranks import RankFailed  # brings torch, which most cells do not need
+
+    return error if isinstance(error, RankFailed) else None
 
 
 def _told(kind, text):

@@ -1,9 +1,14 @@
 """The welcome notebook in JupyterLab, as a newcomer meets it: run it, move a slider, be wrong, be right."""
 
+import runpy
+from pathlib import Path
+
 import pytest
 
 pytestmark = pytest.mark.browser
-PATIENCE = 90_000  # ms; only an upper bound
+_driving = runpy.run_path(str(Path(__file__).with_name("driving.py")))  # test folders are no packages
+PATIENCE, cell_with, idle, menu, output = (_driving[n] for n in ("PATIENCE", "cell_with", "idle", "menu", "output"))
+run_cell, write = _driving["run_cell"], _driving["write"]
 
 
 @pytest.fixture(scope="module")
@@ -20,54 +25,6 @@ def page(browser, lab):
     page.wait_for_timeout(1500)  # "Run all" before the notebook has settled is dropped without a word
     yield page
     page.close()
-
-
-def idle(page):
-    page.wait_for_selector("#jp-main-statusbar :text('| Idle')", timeout=PATIENCE)
-
-
-def menu(page, *names):
-    for name in names:
-        page.get_by_role("menuitem", name=name, exact=True).first.click()
-
-
-def cell_with(page, text):
-    """The code cell whose source contains `text`; JupyterLab draws only cells near the view, so scroll there."""
-    cells = page.locator(".jp-CodeCell", has=page.locator(".jp-InputArea", has_text=text))
-    for _ in range(60):
-        if cells.count():
-            cells.first.scroll_into_view_if_needed()
-            return cells.first
-        page.mouse.move(700, 600)
-        page.mouse.wheel(0, 400)
-        page.wait_for_timeout(100)
-    raise AssertionError(f"no cell with {text!r}")
-
-
-def top(page):
-    page.mouse.move(700, 600)
-    page.mouse.wheel(0, -100_000)
-    page.wait_for_timeout(300)
-
-
-def output(cell, text):
-    """Wait until the cell's output holds `text`, and return all of the output."""
-    area = cell.locator(".jp-OutputArea")
-    area.filter(has_text=text).first.wait_for(timeout=PATIENCE)
-    return area.first.inner_text()
-
-
-def write(page, cell, source):
-    """Type `source` into the cell in place of what it holds."""
-    cell.locator(".cm-content").click()
-    page.keyboard.press("Control+a")
-    page.keyboard.press("Delete")
-    page.keyboard.insert_text(source)
-
-
-def run_cell(page, cell):
-    cell.locator(".cm-content").click()
-    page.keyboard.press("Shift+Enter")
 
 
 SQUARE = 'def square(dist):\n    """Return the square of this rank\'s number."""\n    return '
