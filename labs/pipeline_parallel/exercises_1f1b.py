@@ -6,7 +6,7 @@ import numpy as np
 
 from labs.kit.exercise import Exercise, Wrong
 from labs.pipeline_parallel import exercises_judge as judge
-from labs.pipeline_parallel.exercises_gpipe import case
+from labs.pipeline_parallel.exercises_gpipe import case, run
 
 HOLDS_ANSWERS = True  # the sandbox of the grader gets a stub of this module
 
@@ -24,14 +24,6 @@ def cases(seed):
         case("one stage", 1, 4, "edge"),
         case("8 stages, 32 micro-batches: how many activations does a rank hold?", 8, 32, "budget"),
     ]
-
-
-def run(answers, inputs):
-    rows = []
-    for rank in range(inputs["stages"]):
-        row = answers[0](rank, inputs["stages"], inputs["micro_batches"])
-        rows.append(None if row is None else [list(entry) if isinstance(entry, tuple) else entry for entry in row])
-    return {"rows": rows}
 
 
 def verify(case, output):

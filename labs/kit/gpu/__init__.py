@@ -20,6 +20,7 @@ _HOMES = {
     "Profile": "labs.kit.gpu.profiling",
     "is_virtual": "labs.kit.gpu.choice",
     "outcome": "labs.kit.gpu.summary",
+    "undecorated": "labs.kit.gpu.summary",
     "virtual_machine": "labs.kit.virtual.cuda",
     "Limits": "labs.kit.virtual.cuda",
     "machine_code": "labs.kit.gpu.inspect",

@@ -15,6 +15,21 @@ from labs.kit.gpu.profiling import profile
 _HAZARDS = ("race", "race_between_blocks", "uninitialised", "unsynchronised")
 
 
+def undecorated(answer: Callable) -> bool:
+    """Whether an answer is a plain function where a kernel was asked for: ``@cuda.jit`` is missing.
+
+    Raises
+    ------
+    NotImplementedError
+        When that function is not written yet, which is what a learner should hear first.
+    """
+    if hasattr(answer, "py_func"):
+        return False
+    if "NotImplementedError" in answer.__code__.co_names:
+        raise NotImplementedError
+    return True
+
+
 def outcome(
     program: Callable,
     *args: Any,
