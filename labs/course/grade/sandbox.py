@@ -16,9 +16,10 @@ from labs.course.grade.fault import NoSandbox
 from labs.course.grade.kernel import Kernel, KernelLost, KernelSlow
 
 MB = 1 << 20
-MEMORY = 4096 * MB
-"""Most memory of one jail (bytes); also the address space of one process in it. A kernel with PyTorch maps 0.6 GB."""
-LIMITS = {"AS": MEMORY, "CPU": 900, "FSIZE": 64 * MB, "NPROC": 64, "NOFILE": 512, "CORE": 0}
+MEMORY, LEAST_MEMORY = 4096 * MB, 1024 * MB
+"""Most memory of one jail (bytes) when nothing else is said; also the address space of one process in it. A kernel
+with PyTorch maps 0.6 GB, so that with less than `LEAST_MEMORY` nothing could be graded."""
+LIMITS = {"CPU": 900, "FSIZE": 64 * MB, "NPROC": 64, "NOFILE": 512, "CORE": 0}
 PROCESSES, DISK = 200, 512 * MB
 SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/fonts", "/etc/alternatives")
 FIRST_UID, UIDS = 61000, 4000
@@ -45,6 +46,8 @@ class Sandbox:
         Whether, started by root, a kernel runs as a user without rights.
     first_uid : int
         The number of that user; those that follow are for kernels that run at the same time.
+    memory : int
+        Bytes of one jail.
     """
 
     address: str
@@ -54,6 +57,7 @@ class Sandbox:
     hide: tuple = ()
     own_user: bool = True
     first_uid: int = FIRST_UID
+    memory: int = MEMORY
 
     def connect(self):
         """Return a new connection to the warm server, for one kernel."""
@@ -76,7 +80,9 @@ class Sandbox:
         if bytecode and os.path.isdir(bytecode):
             shown[bytecode] = None
         read_only = [path for path in shown if path != "/"]
-        limits = dict(LIMITS) if jail.process_limit_is_ours() else {k: v for k, v in LIMITS.items() if k != "NPROC"}
+        limits = LIMITS | {"AS": self.memory}
+        if not jail.process_limit_is_ours():
+            del limits["NPROC"]
         return {
             "isolate": self.isolate,
             "uid": self.first_uid + slot if self.own_user else 0,
@@ -86,7 +92,7 @@ class Sandbox:
             "env": environment(self.library),
             "limits": limits,
             "disk": DISK,
-            "memory": MEMORY,
+            "memory": self.memory,
             "processes": PROCESSES,
         }
 
@@ -117,7 +123,7 @@ def environment(folder):
 
 
 @contextlib.contextmanager
-def sandbox(packages=("labs",), hide=(), isolate=None):
+def sandbox(packages=("labs",), hide=(), isolate=None, *, memory=MEMORY):
     """Start a warm server; a context manager that yields a `Sandbox`.
 
     Parameters
@@ -129,12 +135,18 @@ def sandbox(packages=("labs",), hide=(), isolate=None):
     isolate : bool, optional
         False runs answers as plain child processes. By default namespaces are used where the system allows them, and
         `Sandbox.isolation` says in words when it does not.
+    memory : int
+        Bytes that one jail may use, at least `LEAST_MEMORY`.
 
     Raises
     ------
     NoSandbox
-        When no kernel starts, with the reason.
+        When no kernel starts, with the reason; or when `memory` is too little to start one.
     """
+    if memory < LEAST_MEMORY:
+        raise NoSandbox(
+            f"{memory / MB:.0f} MB are too little to start a kernel: allow {LEAST_MEMORY >> 30} GB or more."
+        )
     folder = tempfile.mkdtemp(prefix="labs-grade-")
     os.chmod(folder, 0o755)
     process = None
@@ -150,7 +162,7 @@ def sandbox(packages=("labs",), hide=(), isolate=None):
                 pass_fds=[server.fileno()], cwd="/", stdin=subprocess.DEVNULL, env=environment(str(inside)),
             )  # fmt: skip
         hidden = tuple(str(Path(path).resolve()) for path in hide)
-        yield _choose(folder + "/warm", str(inside), hidden, isolate)
+        yield _choose(folder + "/warm", str(inside), hidden, isolate, int(memory))
     finally:
         if process:
             process.kill()
@@ -158,13 +170,15 @@ def sandbox(packages=("labs",), hide=(), isolate=None):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _choose(address, inside, hide, isolate):
+def _choose(address, inside, hide, isolate, memory=MEMORY):
     """Try the better sandbox first; say why when it is not to be had."""
     reasons, first_uid = [], FIRST_UID + os.getpid() % UIDS
     if isolate is None or isolate:
         if jail.LINUX:
             try:
-                Kernel(found := Sandbox(address, inside, True, "isolated", hide, first_uid=first_uid)).kill()
+                Kernel(
+                    found := Sandbox(address, inside, True, "isolated", hide, first_uid=first_uid, memory=memory)
+                ).kill()
                 return found
             except KernelSlow as error:  # a busy machine must not cost the isolation
                 raise NoSandbox(f"{error}. Is this machine very busy? Try again.") from None
@@ -183,7 +197,9 @@ def _choose(address, inside, hide, isolate):
         choices.append((False, ", and as root, since no other user may read this Python"))
     for own_user, more in choices:
         try:
-            Kernel(found := Sandbox(address, inside, False, text.format(more), hide, own_user, first_uid)).kill()
+            Kernel(
+                found := Sandbox(address, inside, False, text.format(more), hide, own_user, first_uid, memory)
+            ).kill()
             return found
         except KernelLost as error:
             why = str(error)
