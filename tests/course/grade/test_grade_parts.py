@@ -176,3 +176,10 @@ def test_a_check_cell_of_the_course_must_be_one_call():
 
 def test_tidy_makes_one_printable_line():
     assert tidy("a\x1b[31m\nb" + "x" * 1000, 20) == "a [31m b" + "x" * 10 + " …"
+
+
+def test_memory_is_a_limit_of_the_jail_and_of_each_process(box):
+    spec = replace(box, memory=2 << 30).spec()
+    assert (spec["memory"], spec["limits"]["AS"]) == (2 << 30, 2 << 30)
+    with pytest.raises(NoSandbox, match="5 MB are too little"), sandbox.sandbox(memory=5 << 20):
+        pass
