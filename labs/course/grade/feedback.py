@@ -13,8 +13,8 @@ SOME = (
 WHY = (
     "Your code ran on cases like those in your notebook, with other numbers and sizes. So a check can pass there and "
     "one fail here: the case named below the exercise is the one to look at. Half of an exercise's points are for the "
-    "right values; where there are edge cases and a budget (of bytes, messages or time), they are worth a quarter each, "
-    "and count once the values are right."
+    "right values; where there are edge cases and a budget (of bytes, messages or time), each is worth a quarter, and "
+    "they count once the values are right."
 )
 
 

@@ -14,7 +14,8 @@ from multiprocessing.connection import wait
 from labs.course.grade import notebook
 from labs.course.grade.kernel import Kernel, KernelLost
 from labs.course.grade.marks import Mark, Result
-from labs.course.grade.verdict import EXHAUSTED, Limits, judge, seed
+from labs.course.grade.reasons import HARMLESS
+from labs.course.grade.verdict import Limits, judge, seed
 from labs.course.grade.words import tidy
 
 WORKER_MEMORY = 4 << 30
@@ -117,11 +118,13 @@ class _Play:
             return False
         if reply.get("status") == "ok":
             return True
-        if any(sign in f"{str(reply.get('ename'))[:60]}: {str(reply.get('evalue'))[:200]}" for sign in EXHAUSTED):
+        met = kernel.limit_met(f"{str(reply.get('ename'))[:60]}: {str(reply.get('evalue'))[:200]}")
+        if met and met[0] not in HARMLESS:
             self.over.add(i)
-            self.notes.append(f"{_named(step)} was left out: it used up memory, threads or disk")
+            self.notes.append(f"{_named(step)} was left out: it {met[1]}")
             return False
-        note = tidy(f"{_named(step)} stopped with {str(reply.get('ename'))[:60]}", 200)
+        why = f": it {met[1]}" if met else ""
+        note = tidy(f"{_named(step)} stopped with {str(reply.get('ename'))[:60]}{why}", 200)
         if note not in self.notes:
             self.notes.append(note)
         return True

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from labs.course.grade import drawing
 from labs.course.grade.kernel import KernelLost
 from labs.course.grade.marks import Mark, Part
+from labs.course.grade.reasons import HARMLESS
 from labs.course.grade.remote import MIME
 from labs.course.grade.words import block, tidy
 from labs.kit.exercise import Stopped, Wrong, plain
 from labs.kit.exercise.case import PARTS
 from labs.kit.exercise.scoring import SHARES
-
-EXHAUSTED = ("MemoryError", "can't start new thread", "Resource temporarily unavailable", "No space left on device")
-"""Errors after which a kernel is replaced: what has been used up there would fail the next exercise, too."""
 
 
 @dataclass(frozen=True)
@@ -113,10 +111,14 @@ def judge(kernel, check, exercise, number, limits, pictures=False):
                 wrong, output = _judge_case(kernel, check, exercise, case, until, limits)
             except KernelLost as error:
                 alive = False
-                hint = "timeout" if "did not finish" in str(error) else "lost"
-                wrong = Wrong(hint, f"Does your code come to an end by itself? In the case “{case.title}” {error}.")
+                late = "did not finish" in str(error)
+                question = "Does your code come to an end by itself?" if late else "What ended your code?"
+                wrong = Wrong("timeout" if late else "lost", f"{question} In the case “{case.title}” {error}.")
             else:
-                fresh &= not (wrong and any(sign in wrong.message for sign in EXHAUSTED))
+                if wrong and wrong.hint == "error" and (met := kernel.limit_met(wrong.message)):
+                    limit, did = met
+                    fresh = limit in HARMLESS  # what has been used up would fail the next exercise, too
+                    wrong = Wrong("limit", f"Does your answer need that much? In the case “{case.title}” it {did}.")
             outcomes[index] = wrong
             if wrong is not None:
                 first = first or (case, wrong)
