@@ -51,8 +51,8 @@ def _parser():
         return verb
 
     add("lab", _lab, "Open JupyterLab at the welcome notebook; further arguments go to JupyterLab.")
-    verb = add("doctor", _doctor, "Say what this machine offers the course.")
-    verb.add_argument("--verbose", action="store_true", help="with versions and what each missing package costs")
+    verb = add("doctor", _doctor, "Say what this machine offers the course, and what to do about known traps.")
+    verb.add_argument("--verbose", action="store_true", help="let two real ranks try, and show notes and all details")
     verb = add("progress", _progress, "Show what you have solved.")
     verb.add_argument("--reset", action="store_true", help="forget all attempts and points")
     add("lessons", _lessons, "List the lessons.")
@@ -76,10 +76,10 @@ def _lab(options):
 
 
 def _doctor(options):
-    from labs.course.checkup import doctor
+    from labs.course.doctor import doctor
 
-    found = doctor()
-    print(found.verbose() if options.verbose else found)
+    found = doctor(ranks=options.verbose)
+    print(found.text(verbose=options.verbose))
     return 0 if found.ready else 1
 
 
