@@ -8,7 +8,7 @@ import pytest
 
 from labs.course import command, doctor
 from labs.course.doctor import Facts, Machine, checkup, examine, gather
-from labs.course.doctor.facts import Compiler, Network, Python, Storage, System, Torch
+from labs.course.doctor.facts import Compiler, Gpu, Network, Python, Storage, System, Torch
 from labs.course.doctor.finding import NOTE
 from labs.course.doctor.inventory import NEEDED, OPTIONAL
 from labs.kit.native.parts import PARTS
@@ -20,6 +20,7 @@ FACTS = Facts(
     compiler=Compiler("g++ 12"),
     storage=Storage(memory=25_300_000_000),
 )
+SMALL = replace(FACTS, storage=replace(FACTS.storage, shared=64 << 20), gpu=Gpu(device_files=1))
 EMPTY = Machine(module=lambda name: False, environ={"PATH": ""})
 
 
@@ -81,8 +82,10 @@ def test_a_driver_that_does_not_fit_is_no_failure():
 
 
 def test_a_finding_that_costs_something_stands_in_the_line_and_a_note_does_not():
-    costly, _ = said(replace(FACTS, storage=replace(FACTS.storage, shared=64 << 20)))
-    assert costly.ready and str(costly).endswith("But: /dev/shm is too small (python -m labs doctor tells what to do).")
+    costly, _ = said(SMALL)
+    assert costly.ready and str(costly).endswith(
+        "But: /dev/shm is too small; PyTorch without CUDA beside a GPU (python -m labs doctor tells what to do)."
+    )
     noted, _ = said(replace(FACTS, network=Network(host="laptop", host_addresses=())))
     assert [f.severity for f in noted.findings] == [NOTE] and "But" not in str(noted)
     assert noted.text().endswith("1 more worth knowing: python -m labs doctor --verbose")
@@ -90,7 +93,7 @@ def test_a_finding_that_costs_something_stands_in_the_line_and_a_note_does_not()
 
 
 def test_a_finding_is_told_with_cost_cure_and_price_within_the_width():
-    text = said(replace(FACTS, storage=replace(FACTS.storage, shared=64 << 20)))[0].text(width=80)
+    text = said(SMALL)[0].text(width=90)
     for heading in (
         "! costs: /dev/shm is too small",
         "  Found  ",
@@ -99,12 +102,12 @@ def test_a_finding_is_told_with_cost_cure_and_price_within_the_width():
         "  Price  ",
     ):
         assert heading in text
-    assert all(len(line) <= 80 for line in text.splitlines()[1:])
+    assert all(len(line) <= 90 for line in text.splitlines()[1:])
 
 
 def test_a_command_is_never_broken_in_the_terminal_and_is_code_in_a_notebook():
     command = "`docker run --shm-size=2g ...`"
-    found = said(replace(FACTS, storage=replace(FACTS.storage, shared=64 << 20)))[0]
+    found = said(SMALL)[0]
     for width in (30, 41, 52, 63):
         assert command in found.text(width=width)
     assert f"<code>{command.strip('`')}</code>" in found._repr_html_()
