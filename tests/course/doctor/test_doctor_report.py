@@ -1,5 +1,6 @@
 """What the doctor says: one line, findings in words, folded details; on this machine no false alarm."""
 
+import io
 import sys
 import types
 from dataclasses import replace
@@ -166,3 +167,12 @@ def test_the_command_prints_the_report_and_fails_when_something_blocks(monkeypat
     assert "✗ blocks: Packages are missing" in capsys.readouterr().out
     assert command.main(["doctor", "--verbose"]) == 1 and asked == [False, True]
     assert "CPU cores" in capsys.readouterr().out
+
+
+def test_a_terminal_without_utf8_hears_of_it(monkeypatch):
+    written = io.BytesIO()
+    facts = replace(FACTS, python=replace(FACTS.python, encoding="ANSI_X3.4-1968"))
+    monkeypatch.setattr(examine, "gather", lambda machine, ranks: facts)
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii", write_through=True))
+    assert command.main(["doctor", "--verbose"]) == 0
+    assert b"! costs: Text files are not UTF-8 here" in written.getvalue()
