@@ -79,7 +79,8 @@ def _doctor(options):
     from labs.course.doctor import doctor
 
     found = doctor(ranks=options.verbose)
-    print(found.text(verbose=options.verbose))
+    encoding = sys.stdout.encoding or "utf-8"  # a terminal without UTF-8 is one of the traps, and must hear of it
+    print(found.text(verbose=options.verbose).encode(encoding, "replace").decode(encoding))
     return 0 if found.ready else 1
 
 
