@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import html
+import re
 import shutil
 import textwrap
 from dataclasses import dataclass
 
 from labs.course.doctor.finding import BLOCKS, NOTE, Finding
 
+_CODE = re.compile(r"`[^`]*`")
+_GLUE = "\N{NO-BREAK SPACE}"
 _MARKS = {"blocks": "✗ blocks", "costs": "! costs", "note": "· note"}
 
 
@@ -69,7 +72,7 @@ class Checkup:
             for subject, state in self.details
         )
         return (
-            f"<p>{'✓' if self.ready else '✗'} {html.escape(self.line)}</p>"
+            f"<p>{'✓' if self.ready else '✗'} {_marked(self.line)}</p>"
             f"<details><summary>Details of this machine</summary>{findings}<table>{rows}</table></details>"
         )
 
@@ -83,17 +86,23 @@ def _told(finding, width):
 
 
 def _row(subject, text, longest, width):
-    indent = " " * (longest + 4)
-    first = f"  {subject:<{longest}}  "
-    return textwrap.fill(
-        text, width, initial_indent=first, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
+    glued = _CODE.sub(lambda code: code[0].replace(" ", _GLUE), text)
+    lines = textwrap.fill(
+        glued, width, initial_indent=f"  {subject:<{longest}}  ", subsequent_indent=" " * (longest + 4),
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+    return lines.replace(_GLUE, " ")
 
 
 def _shown(finding):
-    parts = "".join(f"<dt>{heading}</dt><dd>{html.escape(text)}</dd>" for heading, text in finding.lines())
+    parts = "".join(f"<dt>{heading}</dt><dd>{_marked(text)}</dd>" for heading, text in finding.lines())
     title = html.escape(f"{_MARKS[finding.severity]}: {finding.title}")
     return f"<p><strong>{title}</strong></p><dl>{parts}</dl>"
+
+
+def _marked(text):
+    """A text as HTML, with what stands between backticks as code."""
+    return _CODE.sub(lambda code: f"<code>{code[0].strip('`')}</code>", html.escape(text))
 
 
 def verdict(findings, have, device):

@@ -6,8 +6,6 @@ import re
 
 from labs.course.doctor.traps import CHAPTERS
 
-_CODE = re.compile(r"`[^`]*`")
-
 
 def table():
     """Return a table per chapter in Markdown: trap, how it shows, what to do.
@@ -23,13 +21,14 @@ def table():
 def _rows(traps):
     lines = ["| Trap | How it shows | What it costs | What to do |", "|---|---|---|---|"]
     for trap in traps:
-        cure = trap.cure if not trap.price else f"{trap.cure} *Price:* {trap.price}"
-        cells = (f"**{trap.title}**", trap.sign, trap.costs, cure)
-        lines.append("| " + " | ".join(map(_cell, cells)) + " |")
+        price = f" *Price:* {_cell(trap.price)}" if trap.price else ""
+        cells = (f"**{_cell(trap.title)}**", _cell(trap.sign), _cell(trap.costs), _cell(trap.cure) + price)
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def _cell(text):
-    """A text as a table's cell: bars, dollars and angle brackets stay what they are."""
-    text = " ".join(text.split())
-    return re.sub(r"([|$<])", r"\\\1", text)
+    """A text as a table's cell: outside of code all signs stay what they are; in code only the bar needs that."""
+    pieces = re.split(r"(`[^`]*`)", " ".join(text.split()))
+    marked = [re.sub(r"([|])" if piece.startswith("`") else r"([|$<*\\])", r"\\\1", piece) for piece in pieces]
+    return "".join(marked)

@@ -16,10 +16,10 @@ OLDEST = 10
 
 _CELLS = "C++ cells of lessons 06 and 21 say what they leave out; everything else works."
 _COMPILER = (
-    "Debian, Ubuntu, WSL: sudo apt-get install g++. Fedora: sudo dnf install gcc-c++. macOS: xcode-select --install. "
-    "Without administrator's rights: conda install -c conda-forge cxx-compiler"
+    "Debian, Ubuntu, WSL: `sudo apt-get install g++`. Fedora: `sudo dnf install gcc-c++`. "
+    "macOS: `xcode-select --install`. Without administrator's rights: `conda install -c conda-forge cxx-compiler`"
 )
-_PIP = "pip install -e .   (in the folder of the course)"
+_PIP = "`pip install -e .` (in the folder of the course)"
 READERS = ("zlib", "HDF5", "libjpeg")
 """The system's libraries that lesson 21 reads its formats with."""
 SHIPPED = ("Eigen", "simdjson", "nlohmann_json")
@@ -37,8 +37,8 @@ def no_compiler(facts: Facts):
 @trap(
     "old-compiler", COSTS, "A C++ compiler too old for C++20",
     sign='"unrecognized command-line option -std=c++20"', costs=_CELLS,
-    cure="Debian, Ubuntu: sudo apt-get install g++-12, then CXX=g++-12 python -m labs lab. "
-    "Elsewhere: conda install -c conda-forge cxx-compiler",
+    cure="Debian, Ubuntu: `sudo apt-get install g++-12`, then `CXX=g++-12 python -m labs lab`. "
+    "Elsewhere: `conda install -c conda-forge cxx-compiler`",
 )  # fmt: skip
 def old_compiler(facts: Facts):
     version = compiler_version(facts.compiler.version)
@@ -66,21 +66,21 @@ def no_nanobind(facts: Facts):
 @trap(
     "no-python-headers", COSTS, "Python's C headers are missing",
     sign='"fatal error: Python.h: No such file or directory"', costs=_CELLS,
-    cure="Debian, Ubuntu, WSL: sudo apt-get install python3-dev (of the same version as your Python). "
-    "Fedora: sudo dnf install python3-devel",
+    cure="Debian, Ubuntu, WSL: `sudo apt-get install python3-dev` (of the same version as your Python). "
+    "Fedora: `sudo dnf install python3-devel`",
 )  # fmt: skip
 def no_python_headers(facts: Facts):
     fault = facts.compiler.headers_fault
     if fault:
         version = ".".join(map(str, facts.python.version[:2])) or "3"
-        return Found("Python.h is not where this Python expects it.", f"sudo apt-get install python{version}-dev")
+        return Found("Python.h is not where this Python expects it.", f"`sudo apt-get install python{version}-dev`")
 
 
 @trap(
     "no-cmake", COSTS, "CMake or make is missing",
     sign="lesson 21 cannot build its extension",
     costs="Lesson 21 shows its formats without its own readers in C++.",
-    cure=f"CMake: {_PIP}. make: sudo apt-get install make (macOS: xcode-select --install)",
+    cure=f"CMake: {_PIP}. make: `sudo apt-get install make` (macOS: `xcode-select --install`)",
 )  # fmt: skip
 def no_cmake(facts: Facts):
     return facts.compiler.cmake_fault or None
@@ -100,7 +100,7 @@ def packages_of_lesson_21(facts: Facts):
     "libraries-of-lesson-21", NOTE, "Libraries of lesson 21 that the system does not have",
     sign="lesson 21 says which of its readers were not built",
     costs="Lesson 21 leaves out its own readers of those formats; its exercises do not need them.",
-    cure="sudo apt-get install zlib1g-dev libhdf5-dev libjpeg-dev   (macOS: brew install hdf5 jpeg-turbo)",
+    cure="`sudo apt-get install zlib1g-dev libhdf5-dev libjpeg-dev` (macOS: `brew install hdf5 jpeg-turbo`)",
 )  # fmt: skip
 def libraries_of_lesson_21(facts: Facts):
     absent = [name for name in READERS if facts.compiler.parts.get(name) == ""]

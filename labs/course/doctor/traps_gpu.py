@@ -14,14 +14,14 @@ from labs.course.doctor.facts import Facts
 from labs.course.doctor.finding import BLOCKS, COSTS, NOTE, trap
 
 _VIRTUAL = "Kernels run on the virtual device, ranks on the CPU; every exercise still works."
-_IN_PLACE = 'python -c "import torch; print(torch.cuda.is_available())"'
+_IN_PLACE = '`python -c "import torch; print(torch.cuda.is_available())"`'
 
 
 @trap(
     "torch-without-cuda", COSTS, "PyTorch without CUDA beside a GPU",
     sign="`torch.cuda.is_available()` is False, though nvidia-smi shows a GPU",
     costs='PyTorch sees no GPU: `on="nccl"` is refused, and every measurement is one of the CPU.',
-    cure="unset PIP_EXTRA_INDEX_URL PIP_INDEX_URL; pip install --force-reinstall torch   "
+    cure="`unset PIP_EXTRA_INDEX_URL PIP_INDEX_URL; pip install --force-reinstall torch` "
     "(on Linux, pip's own build has CUDA)",
     price="a download of about 3 GB, and 4 GB more on disk",
 )  # fmt: skip
@@ -35,10 +35,10 @@ def torch_without_cuda(facts: Facts):
     "driver-too-old", COSTS, "A driver older than PyTorch's CUDA",
     sign="PyTorch warns that the NVIDIA driver is too old, and finds no GPU",
     costs="PyTorch cannot use the GPU. " + _VIRTUAL,
-    cure="Install a newer NVIDIA driver: 580 or newer for CUDA 13 (Debian, Ubuntu: sudo ubuntu-drivers install, or "
-    "sudo apt install nvidia-driver; in WSL: the driver in Windows), then reboot.",
+    cure="Install a newer NVIDIA driver: 580 or newer for CUDA 13 (Debian, Ubuntu: `sudo ubuntu-drivers install`, or "
+    "`sudo apt install nvidia-driver`; in WSL: the driver in Windows), then reboot.",
     price="Without the rights to do so: a build of PyTorch for the older CUDA, from PyTorch's own index of wheels "
-    "(\"Get started\" names it). It stays older than the course's tests, which need torch 2.11.",
+    "(\"Get started\" names it). Such builds end with some version of PyTorch; the course needs 2.11.",
 )  # fmt: skip
 def driver_too_old(facts: Facts):
     gpu, cuda = facts.gpu, major(facts.torch.cuda)
@@ -52,7 +52,7 @@ def driver_too_old(facts: Facts):
     sign='"no kernel image is available for execution on the device"',
     costs="Every operation on that GPU fails.",
     cure="Install a build of PyTorch whose list has your GPU (\"Get started\" on PyTorch's pages): builds for an older "
-    "CUDA know older GPUs, newer builds newer ones. Until then: CUDA_VISIBLE_DEVICES= python -m labs lab",
+    "CUDA know older GPUs, newer builds newer ones. Until then: `CUDA_VISIBLE_DEVICES= python -m labs lab`",
     price="With CUDA_VISIBLE_DEVICES empty everything runs without the GPU.",
 )  # fmt: skip
 def gpu_not_in_build(facts: Facts):
@@ -85,8 +85,8 @@ def covered(capability: tuple[int, int], architectures: tuple[str, ...]) -> bool
     "no-driver", COSTS, "A GPU without a driver",
     sign="nvidia-smi is not there",
     costs="Nothing can use the GPU. " + _VIRTUAL,
-    cure="Install NVIDIA's driver (Ubuntu: sudo ubuntu-drivers install; Debian: sudo apt install nvidia-driver), "
-    "reboot, then: nvidia-smi",
+    cure="Install NVIDIA's driver (Ubuntu: `sudo ubuntu-drivers install`; Debian: `sudo apt install nvidia-driver`), "
+    "reboot, then: `nvidia-smi`",
 )  # fmt: skip
 def no_driver(facts: Facts):
     gpu, system = facts.gpu, facts.system
@@ -98,7 +98,7 @@ def no_driver(facts: Facts):
     "container-without-gpus", COSTS, "A container that was not given the GPU",
     sign="nvidia-smi works outside the container, not inside",
     costs="Nothing inside the container sees the GPU. " + _VIRTUAL,
-    cure="Start it with: docker run --gpus all ...   (the host needs the NVIDIA Container Toolkit; "
+    cure="Start it with: `docker run --gpus all ...` (the host needs the NVIDIA Container Toolkit; "
     "Kubernetes: resources.limits nvidia.com/gpu)",
 )  # fmt: skip
 def container_without_gpus(facts: Facts):
@@ -112,7 +112,7 @@ def container_without_gpus(facts: Facts):
     "driver-mismatch", COSTS, "A driver that was updated, and not yet started",
     sign='nvidia-smi: "Driver/library version mismatch"',
     costs="Nothing can use the GPU. " + _VIRTUAL,
-    cure="sudo reboot   (the kernel still runs the old driver, the libraries are new)",
+    cure="`sudo reboot` (the kernel still runs the old driver, the libraries are new)",
 )  # fmt: skip
 def driver_mismatch(facts: Facts):
     if facts.gpu.smi == "mismatch":
@@ -123,7 +123,7 @@ def driver_mismatch(facts: Facts):
     "nvidia-smi-fails", COSTS, "nvidia-smi finds no working driver",
     sign='nvidia-smi: "couldn\'t communicate with the NVIDIA driver" or "No devices were found"',
     costs="Nothing can use the GPU. " + _VIRTUAL,
-    cure="sudo dmesg | grep -iE 'nvrm|nvidia' tells why. Most often: a new kernel without its driver "
+    cure="`sudo dmesg | grep -iE 'nvrm|nvidia'` tells why. Most often: a new kernel without its driver "
     "(reinstall the driver, reboot), or Secure Boot that refuses it.",
 )  # fmt: skip
 def nvidia_smi_fails(facts: Facts):
@@ -137,7 +137,7 @@ def nvidia_smi_fails(facts: Facts):
     "nvidia-smi-silent", COSTS, "A driver that does not answer",
     sign="nvidia-smi hangs, and so does everything that touches a GPU",
     costs="A run on the GPU would hang without a word.",
-    cure="sudo dmesg | grep -i xid shows what the GPU reported last; then: sudo reboot",
+    cure="`sudo dmesg | grep -i xid` shows what the GPU reported last; then: `sudo reboot`",
 )  # fmt: skip
 def nvidia_smi_silent(facts: Facts):
     if facts.gpu.smi == "silent":
@@ -148,7 +148,7 @@ def nvidia_smi_silent(facts: Facts):
     "gpu-hidden", NOTE, "A GPU that you have hidden",
     sign="nvidia-smi shows a GPU, PyTorch none",
     costs=_VIRTUAL,
-    cure="unset CUDA_VISIBLE_DEVICES, then restart JupyterLab",
+    cure="`unset CUDA_VISIBLE_DEVICES`, then restart JupyterLab",
 )  # fmt: skip
 def gpu_hidden(facts: Facts):
     visible = facts.gpu.visible
@@ -160,7 +160,7 @@ def gpu_hidden(facts: Facts):
     "gpu-named-wrong", COSTS, "CUDA_VISIBLE_DEVICES names a GPU that is not there",
     sign="nvidia-smi shows more GPUs than PyTorch",
     costs="That GPU and all that follow it in the list are hidden.",
-    cure="unset CUDA_VISIBLE_DEVICES, or name GPUs of nvidia-smi -L; then restart JupyterLab",
+    cure="`unset CUDA_VISIBLE_DEVICES`, or name GPUs of `nvidia-smi -L`; then restart JupyterLab",
 )  # fmt: skip
 def gpu_named_wrong(facts: Facts):
     gpu = facts.gpu
@@ -181,7 +181,7 @@ def _names_gpu(name, gpu):
     "wsl-without-driver", NOTE, "WSL without the Windows driver's CUDA",
     sign="nvidia-smi works in Windows, not in WSL",
     costs="If this PC has an NVIDIA GPU, WSL cannot use it. " + _VIRTUAL,
-    cure="Install NVIDIA's driver in Windows (none inside WSL), then in PowerShell: wsl --update; wsl --shutdown",
+    cure="Install NVIDIA's driver in Windows (none inside WSL), then in PowerShell: `wsl --update; wsl --shutdown`",
 )  # fmt: skip
 def wsl_without_driver(facts: Facts):
     if facts.system.wsl and not facts.gpu.wsl_library and not facts.gpu.count:
@@ -193,7 +193,7 @@ def wsl_without_driver(facts: Facts):
     "wsl-linux-driver", COSTS, "A Linux driver inside WSL",
     sign="CUDA fails in WSL, though Windows has the right driver",
     costs="The Linux libcuda hides the one that Windows passes on; CUDA then finds no device.",
-    cure="sudo apt purge 'libnvidia-compute-*' 'nvidia-driver-*'   (the driver belongs in Windows only)",
+    cure="`sudo apt purge 'libnvidia-compute-*' 'nvidia-driver-*'` (the driver belongs in Windows only)",
 )  # fmt: skip
 def wsl_linux_driver(facts: Facts):
     if facts.gpu.linux_library_in_wsl:
@@ -204,8 +204,8 @@ def wsl_linux_driver(facts: Facts):
     "cuda-hangs", BLOCKS, "CUDA does not start",
     sign="the first line that touches a GPU never ends",
     costs="A lesson that uses the GPU would hang.",
-    cure="Work without it: CUDA_VISIBLE_DEVICES= python -m labs lab. To repair it: sudo dmesg | grep -i xid, then "
-    "sudo reboot",
+    cure="Work without it: `CUDA_VISIBLE_DEVICES= python -m labs lab`. To repair it: `sudo dmesg | grep -i xid`, then "
+    "`sudo reboot`",
     price="With CUDA_VISIBLE_DEVICES empty everything runs without the GPU.",
 )  # fmt: skip
 def cuda_hangs(facts: Facts):
@@ -223,7 +223,7 @@ NAMED = (
     "cuda-fails", COSTS, "PyTorch cannot use the GPU",
     sign="an error of CUDA at the first use of a GPU",
     costs=_VIRTUAL,
-    cure="nvidia-smi, then " + _IN_PLACE + "; ask for help with both outputs",
+    cure="`nvidia-smi`, then " + _IN_PLACE + "; ask for help with both outputs",
 )  # fmt: skip
 def cuda_fails(facts: Facts):
     """What none of the named traps explains, in PyTorch's words."""

@@ -13,6 +13,7 @@ from labs.course.doctor.finding import COSTS, Found, trap
 from labs.course.doctor.look_kernels import cupy_cuda
 
 _GPU = "pip install -e '.[gpu]'"
+_GET = f"`{_GPU}`"
 _ON_CPU = "CUDA C++ runs on the CPU, even beside a GPU."
 
 
@@ -20,21 +21,21 @@ _ON_CPU = "CUDA C++ runs on the CPU, even beside a GPU."
     "cupy-twice", COSTS, "Two CuPy packages at once",
     sign='CuPy warns that "multiple CuPy packages are installed", or lacks a module',
     costs="They overwrite each other's files: CuPy may fail at any point, CUDA C++ with it.",
-    cure=f"pip uninstall -y cupy cupy-cuda12x cupy-cuda13x && {_GPU}",
+    cure=f"`pip uninstall -y cupy cupy-cuda12x cupy-cuda13x && {_GPU}`",
 )  # fmt: skip
 def cupy_twice(facts: Facts):
     cupy = facts.kernels.cupy
     if len(cupy) > 1:
-        return Found(f"Installed together: {', '.join(cupy)}.", f"pip uninstall -y {' '.join(cupy)} && {_GPU}")
+        return Found(f"Installed together: {', '.join(cupy)}.", f"`pip uninstall -y {' '.join(cupy)} && {_GPU}`")
 
 
 @trap(
     "cupy-newer-than-driver", COSTS, "CuPy for a newer CUDA than the driver's",
     sign='"cudaErrorInsufficientDriver: CUDA driver version is insufficient for CUDA runtime version"',
     costs=f"CuPy finds no device. {_ON_CPU}",
-    cure="Update the driver (580 or newer for CUDA 13), or: pip uninstall -y cupy-cuda13x && "
-    "pip install 'cupy-cuda12x[ctk]'",
-    price="With the older package CuPy and PyTorch each load a CUDA of their own: about 1 GB more on disk.",
+    cure="Update the driver (580 or newer for CUDA 13), or: `pip uninstall -y cupy-cuda13x && "
+    "pip install 'cupy-cuda12x[ctk]'`",
+    price="With the older package CuPy and PyTorch each bring CUDA libraries of their own: more on disk.",
 )  # fmt: skip
 def cupy_newer_than_driver(facts: Facts):
     for name in facts.kernels.cupy:
@@ -46,7 +47,7 @@ def cupy_newer_than_driver(facts: Facts):
     "cupy-without-libraries", COSTS, "CuPy without the libraries of its CUDA",
     sign='"libnvrtc.so.13: cannot open shared object file"',
     costs=f"The first kernel fails, for CuPy finds no compiler for it. {_ON_CPU}",
-    cure=f"{_GPU}, or: pip install 'cupy-cuda13x[ctk]'",
+    cure=f"{_GET}, or: `pip install 'cupy-cuda13x[ctk]'`",
 )  # fmt: skip
 def cupy_without_libraries(facts: Facts):
     kernels, gpu = facts.kernels, facts.gpu
@@ -60,9 +61,9 @@ def cupy_without_libraries(facts: Facts):
     newest = gpu.cuda or cuda
     if kernels.nvrtc and runs(gpu.driver, max(kernels.nvrtc)) is not False:  # the package is the odd one out
         fitting = f"cupy-cuda{min(newest, max(kernels.nvrtc))}x"
-        cure = f"pip uninstall -y {name} && pip install '{fitting}[ctk]'"
+        cure = f"`pip uninstall -y {name} && pip install '{fitting}[ctk]'`"
     else:
-        cure = f"pip install '{name}[ctk]'"
+        cure = f"`pip install '{name}[ctk]'`"
     return Found(f"{name} is built for CUDA {cuda}; the CUDA libraries here are of: {there or 'none'}.", cure)
 
 
@@ -70,7 +71,7 @@ def cupy_without_libraries(facts: Facts):
     "numba-without-cuda", COSTS, "Numba without numba-cuda beside a GPU",
     sign="`from numba import cuda` fails, or warns that the built-in target is deprecated",
     costs="Kernels run on the virtual device, or through an outdated target that the course is not tested with.",
-    cure=_GPU,
+    cure=_GET,
 )  # fmt: skip
 def numba_without_cuda(facts: Facts):
     kernels = facts.kernels
@@ -82,7 +83,7 @@ def numba_without_cuda(facts: Facts):
     "numba-cuda-without-libraries", COSTS, "numba-cuda without its CUDA libraries",
     sign='"libNVVM cannot be found", or NVRTC is not found, at the first @cuda.jit',
     costs="Kernels are not compiled: beside a GPU they fail, without one the machine code is not shown.",
-    cure="pip install 'numba-cuda[cu13]'   ([cu12] for a driver older than 580)",
+    cure="`pip install 'numba-cuda[cu13]'` ([cu12] for a driver older than 580)",
 )  # fmt: skip
 def numba_cuda_without_libraries(facts: Facts):
     kernels = facts.kernels
@@ -97,7 +98,7 @@ def numba_cuda_without_libraries(facts: Facts):
     "cuda-packages-mixed", COSTS, "CUDA packages of two major versions",
     sign="an import of cuda.bindings fails, or a library is found in the wrong version",
     costs="numba-cuda calls the libraries of one CUDA through the bindings of another: kernels are not compiled.",
-    cure="pip uninstall -y cuda-bindings cuda-core cuda-toolkit && pip install 'numba-cuda[cu13]'",
+    cure="`pip uninstall -y cuda-bindings cuda-core cuda-toolkit && pip install 'numba-cuda[cu13]'`",
 )  # fmt: skip
 def cuda_packages_mixed(facts: Facts):
     kernels = facts.kernels
@@ -111,7 +112,7 @@ def cuda_packages_mixed(facts: Facts):
     "numba-simulator", COSTS, "Numba's own simulator is switched on",
     sign="kernels run, slowly, and know no warp shuffles",
     costs="numba.cuda is its simulator, not the GPU; it knows less than the course's virtual device.",
-    cure="unset NUMBA_ENABLE_CUDASIM, then restart JupyterLab",
+    cure="`unset NUMBA_ENABLE_CUDASIM`, then restart JupyterLab",
 )  # fmt: skip
 def numba_simulator(facts: Facts):
     if facts.kernels.simulator:

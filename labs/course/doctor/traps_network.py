@@ -2,9 +2,9 @@
 
 Sources: PyTorch, "Distributed communication package", "Common environment variables" (GLOO_SOCKET_IFNAME,
 NCCL_SOCKET_IFNAME), pull request pytorch/pytorch 26166 (gloo listens at the address of the host's name, and falls back
-to the loopback), torchrun (MASTER_ADDR is the host's full name); NVIDIA, NCCL User Guide, "Environment Variables"
-(NCCL_SOCKET_IFNAME is a list of prefixes, ``=`` means exactly, ``^`` all but). The course's own runs use 127.0.0.1 and
-the loopback interface, whatever the host is called.
+to the loopback), torchrun (without ``--local-addr`` the host's full name); NVIDIA, NCCL User Guide, "Environment
+Variables" (NCCL_SOCKET_IFNAME is a list of prefixes, ``=`` means exactly, ``^`` all but). The course's own runs use
+127.0.0.1 and the loopback interface, whatever the host is called.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from labs.course.doctor.finding import BLOCKS, COSTS, NOTE, trap
 
 SLOW_NAME = 2.0  # s
 _OWN = "torchrun and groups that you start yourself wait for that name; the course's own runs do not use it."
-_HOSTS = 'echo "127.0.0.1 $(hostname)" | sudo tee -a /etc/hosts'
+_HOSTS = '`echo "127.0.0.1 $(hostname)" | sudo tee -a /etc/hosts`'
 
 
 @trap(
@@ -22,7 +22,7 @@ _HOSTS = 'echo "127.0.0.1 $(hostname)" | sudo tee -a /etc/hosts'
     sign='on="gloo" and torchrun wait until their time is up; JupyterLab may not connect to its kernels',
     costs="Real ranks cannot reach each other. Virtual ranks still work.",
     cure="Allow connections to 127.0.0.1: in the firewall or VPN program an exception for this Python; on Linux "
-    "sudo iptables -I INPUT -i lo -j ACCEPT; in a container without a network: ip link set lo up",
+    "`sudo iptables -I INPUT -i lo -j ACCEPT`; in a container without a network: `ip link set lo up`",
 )  # fmt: skip
 def loopback_blocked(facts: Facts):
     if facts.network.loopback_fault:
@@ -33,7 +33,7 @@ def loopback_blocked(facts: Facts):
     "localhost-elsewhere", BLOCKS, "localhost does not mean this machine",
     sign="JupyterLab's page does not open, torchrun does not find its ranks",
     costs="Whatever asks for localhost waits in vain: JupyterLab, and torchrun --standalone.",
-    cure='echo "127.0.0.1 localhost" | sudo tee -a /etc/hosts',
+    cure='`echo "127.0.0.1 localhost" | sudo tee -a /etc/hosts`',
 )  # fmt: skip
 def localhost_elsewhere(facts: Facts):
     addresses = facts.network.localhost
@@ -45,7 +45,7 @@ def localhost_elsewhere(facts: Facts):
 @trap(
     "host-name-unknown", NOTE, "This machine does not know its own name",
     sign='"Unable to resolve hostname to a (local) address", or torchrun hangs at its start',
-    costs=_OWN, cure=f"{_HOSTS}, or for one run: MASTER_ADDR=127.0.0.1 torchrun --local-addr=127.0.0.1 ...",
+    costs=_OWN, cure=f"{_HOSTS}, or for one run: `GLOO_SOCKET_IFNAME=lo torchrun --local-addr=127.0.0.1 ...`",
 )  # fmt: skip
 def host_name_unknown(facts: Facts):
     if facts.network.host_addresses == ():
@@ -55,7 +55,7 @@ def host_name_unknown(facts: Facts):
 @trap(
     "host-name-elsewhere", NOTE, "This machine's name leads elsewhere",
     sign='"client socket has timed out", often after a VPN was started, or on macOS in another network',
-    costs=_OWN, cure=f"{_HOSTS}, or for one run: MASTER_ADDR=127.0.0.1 torchrun --local-addr=127.0.0.1 ...",
+    costs=_OWN, cure=f"{_HOSTS}, or for one run: `GLOO_SOCKET_IFNAME=lo torchrun --local-addr=127.0.0.1 ...`",
 )  # fmt: skip
 def host_name_elsewhere(facts: Facts):
     network = facts.network
@@ -78,7 +78,7 @@ def slow_names(facts: Facts):
     "gloo-interface", COSTS, "GLOO_SOCKET_IFNAME names no interface",
     sign='"Unable to find address for: eth0"',
     costs="torchrun and groups of gloo that you start yourself fail; the course's own runs set it to the loopback.",
-    cure="unset GLOO_SOCKET_IFNAME, or name one of: ip -br link",
+    cure="`unset GLOO_SOCKET_IFNAME`, or name one of: `ip -br link`",
 )  # fmt: skip
 def gloo_interface(facts: Facts):
     network = facts.network
@@ -92,7 +92,7 @@ def gloo_interface(facts: Facts):
     "nccl-interface", COSTS, "NCCL_SOCKET_IFNAME fits no interface",
     sign='"Bootstrap : no socket interface found"',
     costs='on="nccl" fails at its start.',
-    cure="unset NCCL_SOCKET_IFNAME, or name one of: ip -br link",
+    cure="`unset NCCL_SOCKET_IFNAME`, or name one of: `ip -br link`",
 )  # fmt: skip
 def nccl_interface(facts: Facts):
     network = facts.network
@@ -119,7 +119,7 @@ def nccl_interfaces(wanted: str, interfaces: tuple[str, ...]) -> tuple[str, ...]
     sign='run(..., on="gloo") fails',
     costs="Cells that measure on real ranks fail. Virtual ranks, and so every exercise, still work.",
     cure="Look first at other findings here (firewall, memory, PyTorch). Else ask for help with the output of: "
-    "python -m labs doctor --verbose",
+    "`python -m labs doctor --verbose`",
 )  # fmt: skip
 def ranks_fail(facts: Facts):
     network, torch = facts.network, facts.torch

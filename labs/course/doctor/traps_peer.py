@@ -22,9 +22,9 @@ PRICE = (
 @trap(
     "p2p-behind-iommu", COSTS, "Peer copies behind an IOMMU",
     sign='the first collective with on="nccl" never ends, GPUs stand at 100 % and move no data',
-    costs="Direct copies between GPUs may hang or crawl. It is that when a run with NCCL_DEBUG=INFO stops after lines "
-    "with \"via P2P\", NCCL_P2P_DISABLE=1 makes it go on, and sudo lspci -vvv | grep ACSCtl shows SrcValid+.",
-    cure="Way around: NCCL_P2P_DISABLE=1 python -m labs lab. For good: switch the IOMMU (VT-d, AMD-Vi) or ACS off in "
+    costs="Direct copies between GPUs may hang or crawl. It is that when a run with `NCCL_DEBUG=INFO` stops after "
+    "lines with \"via P2P\", NCCL_P2P_DISABLE=1 makes it go on, and `sudo lspci -vvv | grep ACSCtl` shows SrcValid+.",
+    cure="Way around: `NCCL_P2P_DISABLE=1 python -m labs lab`. For good: switch the IOMMU (VT-d, AMD-Vi) or ACS off in "
     "the BIOS; not on a machine that lends its GPUs to virtual machines, which need both.",
     price=PRICE,
 )  # fmt: skip
@@ -38,7 +38,7 @@ def p2p_behind_iommu(facts: Facts):
     ways = ", ".join(sorted(set(apart))) or "unknown"
     text = f"{gpu.count} GPUs, some of them without NVLink between them ({ways}), and an IOMMU ({gpu.iommus[0]})."
     if any(relation.startswith("NV") for relation in gpu.relations):
-        cure = "NCCL_P2P_LEVEL=NVL python -m labs lab keeps NVLink and goes around the rest. "
+        cure = "`NCCL_P2P_LEVEL=NVL python -m labs lab` keeps NVLink and goes around the rest. "
         return Found(text, cure + p2p_behind_iommu.cure)
     return text
 
@@ -47,7 +47,7 @@ def p2p_behind_iommu(facts: Facts):
     "p2p-switched-off", COSTS, "NVLink there, and switched off",
     sign="NCCL is slower than the wires",
     costs="Copies between GPUs cross the host's memory. " + PRICE.split(". ", 1)[1].split(" Without")[0],
-    cure="unset NCCL_P2P_DISABLE NCCL_P2P_LEVEL, and look for the lines that set them in ~/.bashrc, ~/.nccl.conf and "
+    cure="`unset NCCL_P2P_DISABLE NCCL_P2P_LEVEL`, and look for the lines that set them in ~/.bashrc, ~/.nccl.conf and "
     "/etc/nccl.conf",
 )  # fmt: skip
 def p2p_switched_off(facts: Facts):

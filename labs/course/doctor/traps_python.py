@@ -17,15 +17,15 @@ NEWEST_PYTHON = (3, 15)
 OLDEST_TORCH = (2, 11)
 _MANAGERS = {7: 1, 8: 3}
 """Major version of ipywidgets -> that of jupyterlab_widgets."""
-_KERNEL = "python -m ipykernel install --sys-prefix --name python3   (with this environment's python)"
+_KERNEL = "`python -m ipykernel install --sys-prefix --name python3` (with this environment's python)"
 
 
 @trap(
     "old-python", BLOCKS, "A Python too old",
     sign="a SyntaxError or TypeError inside labs, or pip refuses to install the course",
     costs="The course does not run.",
-    cure="Install Python 3.11 or newer, then: make lab PYTHON=python3.11   "
-    "(conda: conda env create -f environment.yml)",
+    cure="Install Python 3.11 or newer, then: `make lab PYTHON=python3.11` "
+    "(conda: `conda env create -f environment.yml`)",
 )  # fmt: skip
 def old_python(facts: Facts):
     version = facts.python.version
@@ -38,7 +38,7 @@ def old_python(facts: Facts):
     sign='pip: "No matching distribution found for torch"',
     costs="PyTorch cannot be installed, and most lessons need it.",
     cure="A Python that PyTorch has wheels for: 3.11 to 3.15, 64 bit, on Linux with glibc (not Alpine), in WSL, or on "
-    "a Mac with an Apple processor; then: make lab",
+    "a Mac with an Apple processor; then: `make lab`",
 )  # fmt: skip
 def no_wheels(facts: Facts):
     python, system = facts.python, facts.system
@@ -52,7 +52,7 @@ def no_wheels(facts: Facts):
         if system.translated:
             return Found(
                 "A Python for Intel processors, translated on an Apple one.",
-                "Install Python for Apple processors (arch -arm64 brew install python@3.11), then: make lab",
+                "Install Python for Apple processors (`arch -arm64 brew install python@3.11`), then: `make lab`",
             )
         return "A Mac with an Intel processor: PyTorch ended its wheels for it with version 2.2."
     if python.version[:2] > NEWEST_PYTHON:
@@ -63,7 +63,7 @@ def no_wheels(facts: Facts):
     "packages-missing", BLOCKS, "Packages are missing",
     sign='"ModuleNotFoundError"',
     costs="Lessons that need them stop at their first cell.",
-    cure="pip install -e . (or: make lab)",
+    cure="`pip install -e .` (or: `make lab`)",
 )  # fmt: skip
 def packages_missing(facts: Facts):
     missing = facts.python.missing
@@ -75,7 +75,7 @@ def packages_missing(facts: Facts):
     "torch-broken", BLOCKS, "PyTorch is there and cannot be imported",
     sign="`import torch` fails, or ends Python",
     costs="Most lessons stop at their first cell.",
-    cure="pip install --force-reinstall torch",
+    cure="`pip install --force-reinstall torch`",
 )  # fmt: skip
 def torch_broken(facts: Facts):
     torch = facts.torch
@@ -91,7 +91,7 @@ def torch_broken(facts: Facts):
     "old-torch", BLOCKS, "A PyTorch too old",
     sign="ReduceOp.AVG on gloo gives a sum",
     costs="Real ranks compute wrong averages, and refuse to.",
-    cure="pip install -U 'torch>=2.11'",
+    cure="`pip install -U 'torch>=2.11'`",
 )  # fmt: skip
 def old_torch(facts: Facts):
     version = facts.torch.version or facts.python.versions.get("torch", "")
@@ -118,8 +118,8 @@ def kernel_of_another_python(facts: Facts):
     "server-without-widgets", COSTS, "JupyterLab's environment has no widgets",
     sign='"Error displaying widget: model not found"',
     costs="Sliders and prediction boxes stay empty.",
-    cure="Start JupyterLab of this environment: python -m labs lab; or in the other one: "
-    "pip install jupyterlab_widgets",
+    cure="Start JupyterLab of this environment: `python -m labs lab`; or in the other one: "
+    "`pip install jupyterlab_widgets`",
 )  # fmt: skip
 def server_without_widgets(facts: Facts):
     if facts.python.server_has_widgets is False:
@@ -130,7 +130,7 @@ def server_without_widgets(facts: Facts):
     "widgets-mismatch", COSTS, "Widgets of two generations",
     sign='"Error displaying widget", or a slider that does not move its picture',
     costs="Sliders and prediction boxes do not work.",
-    cure="pip install -U ipywidgets jupyterlab_widgets, then restart JupyterLab and reload the page",
+    cure="`pip install -U ipywidgets jupyterlab_widgets`, then restart JupyterLab and reload the page",
 )  # fmt: skip
 def widgets_mismatch(facts: Facts):
     python = facts.python
@@ -144,7 +144,7 @@ def widgets_mismatch(facts: Facts):
         return f"ipywidgets {widgets} needs jupyterlab_widgets {wanted}, and here is {manager}."
     if python.own_widgets and not _same_generation(python.own_widgets, widgets):
         hides = f"A widget manager {python.own_widgets} in your own folder hides the one of this environment."
-        return Found(hides, "jupyter labextension uninstall @jupyter-widgets/jupyterlab-manager")
+        return Found(hides, "`jupyter labextension uninstall @jupyter-widgets/jupyterlab-manager`")
 
 
 def _same_generation(manager, widgets):
@@ -156,7 +156,7 @@ def _same_generation(manager, widgets):
     "not-utf8", COSTS, "Text files are not UTF-8 here",
     sign="UnicodeDecodeError or UnicodeEncodeError, or strange letters in reports",
     costs="Reading notebooks, and printing µ, ✓ or arrows, can fail.",
-    cure="export PYTHONUTF8=1, then restart JupyterLab",
+    cure="`export PYTHONUTF8=1`, then restart JupyterLab",
 )  # fmt: skip
 def not_utf8(facts: Facts):
     encoding = facts.python.encoding
@@ -168,7 +168,7 @@ def not_utf8(facts: Facts):
     "too-many-threads", COSTS, "More threads than cores",
     sign="four ranks are slower than one, all cores at 100 %",
     costs="Ranks take each other's cores away; measurements show that, and not the algorithm.",
-    cure="export OMP_NUM_THREADS=1   (the course's own ranks, and torchrun, do so themselves)",
+    cure="`export OMP_NUM_THREADS=1` (the course's own ranks, and torchrun, do so themselves)",
 )  # fmt: skip
 def too_many_threads(facts: Facts):
     python, cores = facts.python, facts.system.cores
@@ -186,7 +186,7 @@ def too_many_threads(facts: Facts):
     "windows", BLOCKS, "Windows itself, not WSL",
     sign='on="gloo" is refused; make is not there',
     costs="Real ranks and C++ cells need Linux or macOS. Virtual ranks and virtual kernels work.",
-    cure="In PowerShell: wsl --install, restart, open Ubuntu, and there: git clone the course, cd into it, make lab",
+    cure="In PowerShell: `wsl --install`, restart, open Ubuntu, and there clone the course and start it: `make lab`",
 )  # fmt: skip
 def windows(facts: Facts):
     return "Python for Windows." if facts.system.name == "Windows" else None
@@ -196,7 +196,8 @@ def windows(facts: Facts):
     "course-on-windows-drive", COSTS, "The course lies on a Windows drive",
     sign="every start and every build in WSL is slow",
     costs="Files under /mnt/c go through Windows: several times slower, without Unix sockets and with other rights.",
-    cure="cp -r FOLDER ~/warp-to-cluster && cd ~/warp-to-cluster && make lab   (its files: \\\\wsl$ in the Explorer)",
+    cure="`cp -r FOLDER ~/warp-to-cluster && cd ~/warp-to-cluster && rm -rf .venv && make lab` (the Explorer "
+    "shows it under \\\\wsl$)",
 )  # fmt: skip
 def course_on_windows_drive(facts: Facts):
     parts = facts.system.checkout.split("/")
@@ -218,7 +219,7 @@ def macos(facts: Facts):
     "one-core", NOTE, "A single core",
     sign="four real ranks are no faster than one",
     costs="Ranks take turns: measurements show no gain from more of them. The virtual ones are not affected.",
-    cure="In a container: docker run --cpus=4 ...; else take such measurements as what they are",
+    cure="In a container: `docker run --cpus=4 ...`; else take such measurements as what they are",
 )  # fmt: skip
 def one_core(facts: Facts):
     return "This process may use one core." if facts.system.cores == 1 else None

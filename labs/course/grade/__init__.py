@@ -22,7 +22,9 @@ module        idea
 `secret`      what decides the secret cases
 `store`       results that were reached already
 `grades`      all results of a run, and what can be seen across them
-`outputs`     everything that a run leaves: `report` (table, JSON), `junit`, `gradebook`, `summary`
+`outputs`     everything that a run leaves: `report` (table, JSON), `junit`, `gradebook`, `summary`, `feedback`
+              (a page for each learner) and `overview` (the class), both made with `page`
+`drawing`     the picture of a hint, safe to put into a page; `words` does the same for text
 `bar`         how far grading is
 `fault`       what can be at fault besides a learner's notebook
 `command`     ``python -m labs grade``

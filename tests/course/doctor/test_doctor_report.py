@@ -95,11 +95,19 @@ def test_a_finding_is_told_with_cost_cure_and_price_within_the_width():
         "! costs: /dev/shm is too small",
         "  Found  ",
         "  Costs  ",
-        "  Do     docker run --shm-size",
+        "  Do     `docker run --shm-size=2g ...`",
         "  Price  ",
     ):
         assert heading in text
     assert all(len(line) <= 80 for line in text.splitlines()[1:])
+
+
+def test_a_command_is_never_broken_in_the_terminal_and_is_code_in_a_notebook():
+    command = "`docker run --shm-size=2g ...`"
+    found = said(replace(FACTS, storage=replace(FACTS.storage, shared=64 << 20)))[0]
+    for width in (30, 41, 52, 63):
+        assert command in found.text(width=width)
+    assert f"<code>{command.strip('`')}</code>" in found._repr_html_()
 
 
 def test_what_blocks_comes_first_with_its_cure():

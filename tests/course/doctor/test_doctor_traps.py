@@ -160,7 +160,7 @@ CLOSED = [
     ("ranks-fail", but(laptop, network={"ranks_fault": "Rank 1 died"}), "Rank 1 died"),
     ("ranks-fail", but(laptop, torch={"stalled": "ranks"}), "no answer"),
     # memory and disks
-    ("small-shm", but(CONTAINER, storage={"shared": 64 << 20}), "Docker's default"),
+    ("small-shm", but(CONTAINER, storage={"shared": 64 << 20}), "64 MiB, Docker's default"),
     ("shm-unwritable", but(laptop, storage={"shared_fault": "Permission denied"}), "Permission denied"),
     ("few-open-files", but(laptop, storage={"open_files": 256}), "256"),
     ("little-memory", but(laptop, storage={"memory": 2 << 30, "memory_limited": True}), "this container"),
@@ -213,6 +213,7 @@ def test_a_trap_that_has_closed_is_named_alone_and_says_what_was_found(name, fac
     assert finding.name == name and word in finding.found, finding
     assert finding.costs and finding.cure and finding.severity in SEVERITIES
     assert "None" not in " ".join(text for _, text in finding.lines())
+    assert all(text.count("`") % 2 == 0 for _, text in finding.lines())  # commands stand between backticks
 
 
 @pytest.mark.parametrize(("name", "facts", "others"), ALSO)
@@ -232,12 +233,12 @@ def test_the_gravest_comes_first():
 
 def test_a_cure_names_what_this_machine_needs():
     cures = {
-        "pip uninstall -y cupy-cuda12x cupy-cuda13x && pip install -e '.[gpu]'":
+        "`pip uninstall -y cupy-cuda12x cupy-cuda13x && pip install -e '.[gpu]'`":
             but(station, kernels={"cupy": ("cupy-cuda12x", "cupy-cuda13x")}),
-        "pip uninstall -y cupy-cuda12x && pip install 'cupy-cuda13x[ctk]'":
+        "`pip uninstall -y cupy-cuda12x && pip install 'cupy-cuda13x[ctk]'`":
             but(station, kernels={"cupy": ("cupy-cuda12x",)}),
-        "pip install 'cupy-cuda13x[ctk]'": but(station, kernels={"nvrtc": (), "numba_cuda": ""}),
-        "sudo apt-get install python3.11-dev": but(laptop, compiler={"headers_fault": "missing"}),
+        "`pip install 'cupy-cuda13x[ctk]'`": but(station, kernels={"nvrtc": (), "numba_cuda": ""}),
+        "`sudo apt-get install python3.11-dev`": but(laptop, compiler={"headers_fault": "missing"}),
     }  # fmt: skip
     for cure, facts in cures.items():
         assert diagnose(facts)[0].cure == cure
@@ -246,7 +247,7 @@ def test_a_cure_names_what_this_machine_needs():
 def test_nvlink_is_kept_where_only_some_gpus_have_it():
     (some,) = diagnose(but(station, gpu={"relations": ("NV4", "SYS", "SYS")}))
     (none,) = diagnose(but(station, gpu={"relations": ("PHB",)}))
-    assert some.cure.startswith("NCCL_P2P_LEVEL=NVL") and "NCCL_P2P_DISABLE=1" in none.cure
+    assert some.cure.startswith("`NCCL_P2P_LEVEL=NVL") and "NCCL_P2P_DISABLE=1" in none.cure
     assert "NCCL_P2P_LEVEL" not in none.cure
 
 
