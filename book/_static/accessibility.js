@@ -1,5 +1,5 @@
-/* What the theme gets wrong or cannot know: names that differ from the visible text, a region without a name, and which
-   boxes scroll, so that the keyboard stops at those and at no others. */
+/* What the theme gets wrong or cannot know: names that differ from the visible text, a region without a name, empty
+   headers of tables, and which boxes scroll, so that the keyboard stops at those and at no others. */
 (function () {
   "use strict";
 
@@ -26,6 +26,19 @@
     }
   }
 
+  /* Markdown makes every cell of the first row a header, also an empty corner; the column below it names the rows. */
+  function corners() {
+    document.querySelectorAll("table.table > thead th:first-child").forEach(function (head) {
+      if (head.textContent.trim()) return;
+      var corner = document.createElement("td");
+      corner.className = head.className;
+      head.closest("table").querySelectorAll("tbody > tr > td:first-child").forEach(function (cell) {
+        cell.setAttribute("role", "rowheader");
+      });
+      head.replaceWith(corner);
+    });
+  }
+
   /* The theme does this for a part of the boxes and not when an answer is unfolded; what it has set is set again. */
   var BOXES = ".bd-article pre, .cell_output > .output, .pst-scrollable-table-container, mjx-container[display], " +
     ".labs-picture, .labs-table, .lx-code, .lk-picture";
@@ -46,6 +59,7 @@
 
   document.addEventListener("DOMContentLoaded", function () {
     names();
+    corners();
     soon();
     var main = document.getElementById("main-content");
     if (main) new MutationObserver(soon).observe(main, { subtree: true, childList: true });

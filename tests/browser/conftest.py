@@ -1,4 +1,4 @@
-"""A JupyterLab and the built book for the tests in this folder; they end with them. (The browser: tests/conftest.py.)"""
+"""A JupyterLab and the built book for the tests in this folder. (The browser comes from tests/conftest.py.)"""
 
 import fcntl
 import functools
