@@ -18,7 +18,11 @@ make_bare_machine "$root" python3,python3-venv,ca-certificates
 on_bare_machine "$root" userdel --remove learner 2>/dev/null
 on_bare_machine "$root" python3 -m venv /usr/local
 
-inside() { on_bare_machine "$root" su "$1" -c "export PATH=/usr/local/bin:\$PATH; $2"; }
+# Where this machine's pip has other indexes than the default, as a build argument would say it.
+index=${PIP_EXTRA_INDEX_URL:-$(sed -n 's/^extra-index-url = //p' "$root/etc/pip.conf")}
+inside() {
+  on_bare_machine "$root" su "$1" -c "export PATH=/usr/local/bin:\$PATH PIP_EXTRA_INDEX_URL='$index'; $2"
+}
 build=$(python3 "$here/hub_image.py" "$(cd "$here/../.." && pwd)" "$root")
 eval "$build"
 learner=$(on_bare_machine "$root" getent passwd 1000 | cut -d: -f1)
@@ -33,9 +37,7 @@ g++ --version | head -1
 '
 on_bare_machine "$root" su - "$learner" -c \
   "export PATH=/usr/local/bin:\$PATH; cd ~; $ENTRYPOINT sh -c $(printf %q "$look")"
-for answers in "jupyter lab --no-browser" ; do
-  cp "$here/answering_lab.py" "$root/home/$learner/"
-  on_bare_machine "$root" su - "$learner" -c \
-    "export PATH=/usr/local/bin:\$PATH; cd ~; $ENTRYPOINT python answering_lab.py $answers"
-done
+cp "$here/answering_lab.py" "$root/home/$learner/"
+on_bare_machine "$root" su - "$learner" -c \
+  "export PATH=/usr/local/bin:\$PATH; cd ~; $ENTRYPOINT python answering_lab.py jupyter lab --no-browser"
 echo "The image's steps work; its command would be: $ENTRYPOINT $CMD"
