@@ -4,6 +4,7 @@
 #   bare_machine_missing            print why it cannot be made here; nothing when it can
 #   make_bare_machine DIR PACKAGES  Debian 12 (its Python is 3.11) with these packages (a,b,c) and nothing else
 #   on_bare_machine DIR COMMAND...  run a command there; what it starts and mounts ends with it, also on failure
+#   remove_bare_machine DIR         end the command that still runs, and remove the folder: for `trap ... EXIT`
 #
 # Needs root, debootstrap, util-linux and Debian's packages (BARE_MIRROR names a mirror; else this machine's own). How
 # this machine reaches its package indexes (pip's and npm's settings, certificates, proxies) is taken over at run time.
@@ -59,7 +60,15 @@ on_bare_machine() {
       done < <(grep -oE "(/[A-Za-z0-9._-]+)+" etc/pip.conf | sort -u)
       pivot_root . old                             # not chroot: inside one, Linux refuses user namespaces
       umount -l /old
-      exec env -i "$@" </dev/null' bare "$root" "${given[@]}" "$@"
+      exec env -i "$@" </dev/null' bare "$root" "${given[@]}" "$@" &
+  bare_command=$!  # in the background, so that a signal to this script is heard at once
+  wait "$bare_command"
+}
+
+remove_bare_machine() {
+  [ -z "${bare_command:-}" ] || kill -KILL "$bare_command" 2>/dev/null || true
+  wait 2>/dev/null
+  rm -rf --one-file-system "$1"
 }
 
 _debian_mirror() {

@@ -17,7 +17,7 @@ parts=("$@")
 [ ${#parts[@]} -gt 0 ] || parts=(lab test)
 
 root=$(mktemp -d "${TMPDIR:-/tmp}/fresh-machine.XXXXXX")
-trap 'rm -rf --one-file-system "$root"' EXIT
+trap 'remove_bare_machine "$root"' EXIT
 trap 'exit 130' INT TERM
 echo "Making a bare machine ..."
 make_bare_machine "$root" python3,python3-venv,make,g++,ca-certificates

@@ -11,7 +11,7 @@ if [ -n "$reason" ]; then
   exit 0
 fi
 root=$(mktemp -d "${TMPDIR:-/tmp}/hub-image.XXXXXX")
-trap 'rm -rf --one-file-system "$root"' EXIT
+trap 'remove_bare_machine "$root"' EXIT
 trap 'exit 130' INT TERM
 echo "Making a bare machine ..."
 make_bare_machine "$root" python3,python3-venv,ca-certificates
