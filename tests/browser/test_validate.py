@@ -1,4 +1,4 @@
-"""nbgrader's Validate button in the JupyterLab of `make lab`: it names the checks that fail, and says when none does."""
+"""nbgrader's Validate button in the JupyterLab of `make lab`: it names the checks that fail, if any does."""
 
 import runpy
 from pathlib import Path
