@@ -30,8 +30,8 @@ system: ## system packages that the tests need (Debian and Ubuntu; elsewhere it 
 lab: $(VENV)/core ## open the course in JupyterLab
 	$(BIN)/python -m labs lab
 
-grade: $(VENV)/core ## grade your notebooks: make grade [NOTEBOOKS=path]
-	$(BIN)/python -m labs grade $(or $(NOTEBOOKS),notebooks)
+grade: $(VENV)/core ## grade your notebooks: make grade [NOTEBOOKS=path] [OUT=dir]
+	$(BIN)/python -m labs grade "$(or $(NOTEBOOKS),notebooks)" --out "$(or $(OUT),build/grades)"
 
 # ---- for authors ---------------------------------------------------------------------------------------------
 notebooks: $(VENV)/core ## derive notebooks/ from solutions/

@@ -14,7 +14,12 @@ module        idea
 `verdict`     one exercise: secret cases, outputs as plain data, verdicts under an alarm
 `grade`       one notebook, and many
 `marks`       Mark and Result
-`report`      table, JSON, JUnit XML
+`learners`    who handed in what; `names` reads what names of files and folders say
+`secret`      what decides the secret cases
+`store`       results that were reached already
+`grades`      all results of a run, and what can be seen across them
+`outputs`     everything that a run leaves: `report` (table, JSON), `junit`, `gradebook`, `summary`
+`bar`         how far grading is
 `fault`       what can be at fault besides a learner's notebook
 `command`     ``python -m labs grade``
 ============  =======================================================================================

@@ -1,5 +1,6 @@
 """Where the lessons, their exercises and their source notebooks are."""
 
+import functools
 import importlib
 import re
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from pathlib import Path
 import nbformat
 
 import labs
+from labs.course.anatomy import Check
 from labs.course.grade import notebook
 from labs.course.grade.fault import CourseError
 
@@ -79,15 +81,40 @@ class Course:
     def name_of(self, path):
         """The lesson that a learner's file belongs to, by the file's name; None when no name or several fit.
 
-        ``08_all_reduce.ipynb`` fits, and so do ``ada-08_all_reduce (1).ipynb`` and the like.
+        ``08_all_reduce.ipynb`` fits, and so do ``ada-08_all_reduce (1).ipynb``, ``08-all-reduce.ipynb`` and the like.
         """
-        stem = Path(path).stem
-        if stem in self.names:
+        stem, lessons = Path(path).stem, self.names
+        if stem in lessons:
             return stem
-        fits = [name for name in self.names if re.search(rf"(?<![a-z0-9]){name}(?![a-z0-9])", stem, re.IGNORECASE)]
+        fits = [name for name in lessons if self.pattern(name).search(stem)]
         longest = max(map(len, fits), default=0)
         fits = [name for name in fits if len(name) == longest]
         return fits[0] if len(fits) == 1 else None
+
+    @staticmethod
+    def pattern(name):
+        """A pattern that finds a lesson's name in the name of a file."""
+        return re.compile(rf"(?<![a-z0-9]){name.replace('_', '[-_ ]')}(?![a-z0-9])", re.IGNORECASE)
+
+    def by_contents(self, path):
+        """The lesson whose checks a learner's file holds most of; None when there is no such lesson."""
+        try:
+            text = notebook.read_bytes(path).decode(errors="replace")
+        except notebook.BadNotebook:
+            return None
+        asked = set(re.findall(r"exercises\.([a-z_]\w*)\(", text))
+        counts = sorted((len(asked & checks), name) for name, checks in self._checks.items())
+        best = [name for count, name in counts if count and count == counts[-1][0]]
+        return best[0] if len(best) == 1 else None
+
+    @functools.cached_property
+    def _checks(self):
+        """Ids of the exercises that each source checks."""
+        found = {}
+        for name in self.names:
+            source = self._source(name)
+            found[name] = {item.exercise for item in notebook.locked(source).values() if isinstance(item, Check)}
+        return found
 
     def lesson(self, name):
         """Read one lesson.
@@ -97,18 +124,14 @@ class Course:
         CourseError
             When the source cannot be read or a check cell asks for an exercise that does not exist.
         """
-        path = self.source_dir / f"{name}.ipynb"
-        try:
-            source = nbformat.read(path, 4)
-        except Exception as error:
-            raise CourseError(f"{path.name}: the source notebook cannot be read ({error}).") from None
+        source, path = self._source(name), self.source_dir / f"{name}.ipynb"
         try:
             locked = notebook.locked(source)
         except ValueError as error:
             raise CourseError(f"{path.name}: {error}") from None
         exercises = {}
         module = f"{self.package}.{NAME.fullmatch(name)[2]}.exercises"
-        wanted = [item.exercise for item in locked.values() if isinstance(item, notebook.Check)]
+        wanted = [item.exercise for item in locked.values() if isinstance(item, Check)]
         if wanted:
             found = importlib.import_module(module)
             for exercise in wanted:
@@ -116,6 +139,13 @@ class Course:
                     raise CourseError(f"{path.name} checks exercises.{exercise}, but {module} has no such exercise.")
                 exercises[exercise] = getattr(found, exercise)
         return Lesson(name, locked, notebook.shown(source), exercises)
+
+    def _source(self, name):
+        path = self.source_dir / f"{name}.ipynb"
+        try:
+            return nbformat.read(path, 4)
+        except Exception as error:
+            raise CourseError(f"{path.name}: the source notebook cannot be read ({error}).") from None
 
     @property
     def hidden(self):

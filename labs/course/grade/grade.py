@@ -8,7 +8,6 @@ import sys
 import time
 from collections import deque
 from multiprocessing.connection import wait
-from pathlib import Path
 
 from labs.course.grade import notebook
 from labs.course.grade.kernel import Kernel, KernelLost
@@ -19,13 +18,12 @@ WORKER_MEMORY = 4 << 30
 """Address space (bytes) that judging one notebook may add: a hostile output must not take the machine down."""
 
 
-def grade_notebook(path, course, secret, sandbox, *, limits=None, slot=0):
+def grade_notebook(path, course, secret, sandbox, *, limits=None, slot=0, lesson=None, pictures=False):
     """Grade one learner's notebook in this process.
 
     Parameters
     ----------
     path : path-like
-        The notebook; the lesson is found by its name (see `Course.name_of`).
     course : Course
     secret : bytes
         From which the seeds of the cases are made.
@@ -33,6 +31,10 @@ def grade_notebook(path, course, secret, sandbox, *, limits=None, slot=0):
     limits : Limits, optional
     slot : int
         Number among the notebooks that are graded at the same time.
+    lesson : str, optional
+        Its name; found by the name of the file when left out (see `Course.name_of`).
+    pictures : bool
+        Whether the pictures of hints are drawn.
 
     Returns
     -------
@@ -45,10 +47,10 @@ def grade_notebook(path, course, secret, sandbox, *, limits=None, slot=0):
         When the course's own source is at fault.
     """
     began, limits = time.monotonic(), limits or Limits()
-    name = course.name_of(path)
-    if name is None:
+    name = course.name_of(path) if lesson is None else lesson
+    if not name:
         why = f"no lesson is called so. Lessons: {', '.join(course.names)}"
-        return Result(str(path), "", isolation=sandbox.isolation, refused=f"{Path(path).name}: {why}")
+        return Result(str(path), "", isolation=sandbox.isolation, refused=f"this file was not graded: {why}")
     lesson = course.lesson(name)
     marks = {id: Mark(id, e.title, 0, e.points, core=e.core) for id, e in lesson.exercises.items()}
     notes, refused = [], ""
@@ -58,7 +60,7 @@ def grade_notebook(path, course, secret, sandbox, *, limits=None, slot=0):
         notes += plan.notes
         _Play(plan, lesson, cells, secret, sandbox, slot, limits, began, marks, notes).run()
     except notebook.BadNotebook as error:
-        refused = tidy(f"{Path(path).name} was not graded: {error}")
+        refused = tidy(f"this file was not graded: {error}")
     seconds = time.monotonic() - began
     return Result(str(path), name, tuple(marks.values()), tuple(notes), seconds, sandbox.isolation, refused)
 
@@ -128,45 +130,56 @@ def _named(cell):
 
 
 def grade_many(paths, course, secret, sandbox, *, limits=None, jobs=1):
+    """Grade notebooks, `jobs` at a time, and yield their results in the order of `paths`; see `grade_as_they_come`."""
+    found, turn = {}, 0
+    work = [(path, course.name_of(path) or "") for path in paths]
+    for number, result in grade_as_they_come(work, course, secret, sandbox, limits=limits, jobs=jobs):
+        found[number] = result
+        while turn in found:
+            yield found.pop(turn)
+            turn += 1
+
+
+def grade_as_they_come(work, course, secret, sandbox, *, limits=None, jobs=1, pictures=False):
     """Grade notebooks, `jobs` at a time.
 
     Parameters
     ----------
-    paths : sequence of path-like
-    course, secret, sandbox, limits
+    work : sequence of (path-like, str)
+        Notebooks and the names of their lessons; an empty name where there is none.
+    course, secret, sandbox, limits, pictures
         As for `grade_notebook`.
     jobs : int
         Number of worker processes.
 
     Yields
     ------
-    Result
-        In the order of `paths`.
+    number : int
+        Position in `work`.
+    result : Result
+        As soon as it is there.
     """
     limits = limits or Limits()
-    for name in {course.name_of(path) for path in paths} - {None}:
+    for name in {name for _, name in work} - {""}:
         course.lesson(name)  # a fault of the course shows here, once; and forked workers find the lesson imported
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    waiting, running, done, turn = deque(enumerate(paths)), {}, {}, 0
-    free = list(range(max(1, jobs)))
+    options = {"limits": limits, "pictures": pictures}
+    waiting, running, free = deque(enumerate(work)), {}, list(range(max(1, jobs)))
     try:
         while waiting or running:
             while waiting and free:
-                (number, path), slot = waiting.popleft(), free.pop()
-                work = _start(context, path, course, secret, sandbox, limits, slot)
-                running[work] = (number, path, slot)
-            first = min(work.deadline for work in running)
-            ready = wait([work.pipe for work in running], max(0.0, first - time.monotonic()))
-            for work in [w for w in running if w.pipe in ready or time.monotonic() > w.deadline]:
-                number, path, slot = running.pop(work)
+                (number, (path, lesson)), slot = waiting.popleft(), free.pop()
+                started = _start(context, (path, course, secret, sandbox), options | {"lesson": lesson, "slot": slot})
+                running[started] = (number, path, lesson, slot)
+            first = min(worker.deadline for worker in running)
+            ready = wait([worker.pipe for worker in running], max(0.0, first - time.monotonic()))
+            for worker in [w for w in running if w.pipe in ready or time.monotonic() > w.deadline]:
+                number, path, lesson, slot = running.pop(worker)
                 free.append(slot)
-                done[number] = work.finish(path, course, sandbox)
-            while turn in done:
-                yield done.pop(turn)
-                turn += 1
+                yield number, worker.finish(path, lesson, course, sandbox)
     finally:
-        for work in running:
-            work.stop()
+        for worker in running:
+            worker.stop()
 
 
 class _Work:
@@ -175,7 +188,7 @@ class _Work:
     def __init__(self, process, pipe, deadline):
         self.process, self.pipe, self.deadline = process, pipe, deadline
 
-    def finish(self, path, course, sandbox):
+    def finish(self, path, name, course, sandbox):
         """Its result, or one that says why there is none."""
         result = None
         if self.pipe.poll():
@@ -186,11 +199,10 @@ class _Work:
         self.stop()
         if isinstance(result, dict):
             return Result.from_data(result)
-        name = course.name_of(path)
-        why = f"{Path(path).name} was not graded: " + (result or "the grader's own worker had to be stopped")
+        why = "this file was not graded: " + (result or "the grader's own worker had to be stopped")
         exercises = course.lesson(name).exercises.items() if name else ()
         marks = tuple(Mark(id, e.title, 0, e.points, core=e.core) for id, e in exercises)
-        return Result(str(path), name or "", marks, isolation=sandbox.isolation, refused=why)
+        return Result(str(path), name, marks, isolation=sandbox.isolation, refused=why, passing=True)
 
     def stop(self):
         """End it; its kernel's jail ends when its side of the socket closes."""
@@ -199,19 +211,21 @@ class _Work:
         self.pipe.close()
 
 
-def _start(context, path, course, secret, sandbox, limits, slot):
+def _start(context, args, options):
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_worker, args=(theirs, path, course, secret, sandbox, limits, slot), daemon=True)
+    process = context.Process(target=_worker, args=(theirs, args, options), daemon=True)
     process.start()
     theirs.close()
+    limits = options["limits"]
     return _Work(process, ours, time.monotonic() + limits.total + limits.grace)
 
 
-def _worker(pipe, path, course, secret, sandbox, limits, slot):
+def _worker(pipe, args, options):
     _bound_memory()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the parent, which ends its workers
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:
-        pipe.send(grade_notebook(path, course, secret, sandbox, limits=limits, slot=slot).as_data())
+        pipe.send(grade_notebook(*args, **options).as_data())
     except Exception as error:  # a fault of ours must cost one notebook, not the class
         pipe.send(tidy(f"the grader failed with {type(error).__name__}: {error}", 500))
     finally:

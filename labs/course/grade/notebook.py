@@ -58,7 +58,7 @@ def read(path):
     ------
     BadNotebook
     """
-    raw = _read_bytes(path)
+    raw = read_bytes(path)
     try:
         document = json.loads(raw)
         if type(document) is not dict or "nbformat" not in document:
@@ -75,7 +75,14 @@ def read(path):
     return cells
 
 
-def _read_bytes(path):
+def read_bytes(path):
+    """The bytes of a learner's file.
+
+    Raises
+    ------
+    BadNotebook
+        When it is a link, a pipe or the like, or too large.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError as error:
