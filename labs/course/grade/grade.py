@@ -9,7 +9,7 @@ import time
 from collections import deque
 from multiprocessing.connection import wait
 
-from labs.course.grade import notebook
+from labs.course.grade import notebook, oracles
 from labs.course.grade.kernel import Kernel, KernelLost
 from labs.course.grade.marks import Mark, Result
 from labs.course.grade.verdict import EXHAUSTED, Limits, judge, seed, tidy
@@ -161,7 +161,8 @@ def grade_as_they_come(work, course, secret, sandbox, *, limits=None, jobs=1, pi
     """
     limits = limits or Limits()
     for name in {name for _, name in work} - {""}:
-        course.lesson(name)  # a fault of the course shows here, once; and forked workers find the lesson imported
+        lesson = course.lesson(name)  # a fault of the course shows here, once; and forked workers find it imported
+        oracles.prepare(lesson.exercises.values())
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     options = {"limits": limits, "pictures": pictures}
     waiting, running, free = deque(enumerate(work)), {}, list(range(max(1, jobs)))

@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from labs.course.grade import compiled
+from labs.course.grade import compiled, oracles
 from labs.course.grade.course import Course
 from labs.course.grade.fault import CourseError
 from labs.course.grade.grade import grade_many
@@ -67,6 +67,13 @@ def disagreements(result, answers):
             yield f"{exercise}: the right answer {answer.style!r} got {got}"
         if not answer.right and (mark.points >= mark.of or mark.hint != answer.style or not mark.question):
             yield f"{exercise}: the wrong answer {answer.style!r} got {got}"
+
+
+@pytest.mark.parametrize(("lesson", "slow"), [("08_all_reduce", False), ("10_distributed_data_parallel", True),
+                                              ("11_model_parallel", True), ("12_pipeline_parallel", True)])  # fmt: skip
+def test_whose_oracle_needs_torch_is_known_before_workers_start(lesson, slow):
+    """Else each worker imports it within the time of a verdict, and on a busy machine a right answer loses points."""
+    assert oracles.use_torch(COURSE.lesson(lesson).exercises.values()) == slow
 
 
 @pytest.mark.parametrize("lesson", COURSE.names)
