@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 
 import labs
-from labs.course.anatomy import Check
+from labs.course.anatomy import Check, opening_box
 from labs.course.grade import notebook
 from labs.course.grade.fault import CourseError
 
@@ -115,6 +115,10 @@ class Course:
             source = self._source(name)
             found[name] = {item.exercise for item in notebook.locked(source).values() if isinstance(item, Check)}
         return found
+
+    def title(self, name):
+        """Title of a lesson, as its notebook says it."""
+        return opening_box(self._source(name)).title
 
     def lesson(self, name):
         """Read one lesson.

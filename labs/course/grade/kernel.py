@@ -15,7 +15,7 @@ import time
 import zmq
 from jupyter_client.blocking import BlockingKernelClient
 
-from labs.course.grade import jail
+from labs.course.grade import jail, reasons
 from labs.kit.exercise import Gone
 
 LARGEST_MESSAGE = 40 << 20
@@ -52,7 +52,7 @@ class Kernel:
             "transport": "ipc", "ip": ipc + "/k", "key": os.urandom(16).hex(), "signature_scheme": "hmac-sha256",
             "kernel_name": "", "shell_port": 1, "iopub_port": 2, "stdin_port": 3, "hb_port": 4, "control_port": 5,
         }  # fmt: skip
-        spec = sandbox.spec(slot) | {"root": self.root}
+        self.spec = spec = sandbox.spec(slot) | {"root": self.root}
         # xmode: IPython takes seconds to draw a RecursionError in full.
         spec["flags"] = ["-f", ipc + "/kernel.json", "--InteractiveShell.xmode=Minimal",
                          "--HistoryManager.enabled=False"]  # fmt: skip
@@ -89,7 +89,7 @@ class Kernel:
     def _hear(self, *words):
         first, _, rest = self._line().partition(" ")
         if first not in words:
-            raise KernelLost(rest or first)
+            raise KernelLost(f"the kernel {rest}" if first == "lost" else rest or first)
         return first, rest
 
     def _connect(self, info, path):
@@ -174,7 +174,11 @@ class Kernel:
             first, _, rest = self._line().partition(" ")
         except KernelLost:
             first = rest = ""
-        return rest if first == "lost" and rest else "it ended the kernel's process"
+        return f"it {rest}" if first == "lost" and rest else "it ended the kernel's process"
+
+    def limit_met(self, text):
+        """The limit of this kernel that an error's text tells of (see `reasons.met`), or None."""
+        return reasons.met(text, self.spec)
 
     def kill(self):
         """End the jail and wait until everything that was ever started in it has gone."""

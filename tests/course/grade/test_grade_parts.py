@@ -189,5 +189,5 @@ def test_tidy_makes_one_printable_line():
 def test_memory_is_a_limit_of_the_jail_and_of_each_process(box):
     spec = replace(box, memory=2 << 30).spec()
     assert (spec["memory"], spec["limits"]["AS"]) == (2 << 30, 2 << 30)
-    with pytest.raises(NoSandbox, match="5 MB are too little.*allow 1 GB"), sandbox.sandbox(memory=5 << 20):
+    with pytest.raises(NoSandbox, match="5 MB are too little"), sandbox.sandbox(memory=5 << 20):
         pass
