@@ -67,6 +67,9 @@ def _parser():
     verb.add_argument("names", nargs="*", metavar="NAME", help="for example 08_all_reduce; every lesson by default")
     verb.add_argument("--all", action="store_true", help="also those that have not changed")
     verb.add_argument("--check", action="store_true", help="execute nothing, fail when outputs are missing or stale")
+    verb = add("nbgrader", _nbgrader, "Write a course folder for nbgrader's own tools.")
+    verb.add_argument("folder", metavar="DIR", help="for example class")
+    verb.add_argument("names", nargs="*", metavar="NAME", help="for example 08_all_reduce; every lesson by default")
     verb = add("lint", _lint, "Check the lessons against the rules of the course.")
     verb.add_argument("names", nargs="*", metavar="NAME")
     return parser
@@ -149,6 +152,13 @@ def _solutions(options):
         same = "" if done.changed else ", the same as before"
         print(f"{done.name}: {done.seconds:.1f} s{slow}, {done.size / 1000:.0f} kB{same}", flush=True)
     return 1 if failed else 0
+
+
+def _nbgrader(options):
+    from labs.course.nbgrader import write_course
+
+    written = write_course(options.folder, options.names)
+    print(f"{options.folder}: {', '.join(written)}\nNext, there: nbgrader generate_assignment {written[0]}")
 
 
 def _lint(options):
