@@ -11,7 +11,7 @@ import time
 from collections import deque
 from multiprocessing.connection import wait
 
-from labs.course.grade import notebook, recognise
+from labs.course.grade import notebook, oracles, recognise
 from labs.course.grade.kernel import Kernel, KernelLost
 from labs.course.grade.marks import Mark, Result
 from labs.course.grade.reasons import HARMLESS
@@ -168,7 +168,8 @@ def grade_as_they_come(work, course, secret, sandbox, *, limits=None, jobs=1, pi
     """
     limits = limits or Limits()
     for name in {name for _, name in work} - {""}:
-        course.lesson(name)  # a fault of the course shows here, once; and forked workers find the lesson imported
+        lesson = course.lesson(name)  # a fault of the course shows here, once; and forked workers find it imported
+        oracles.prepare(lesson.exercises.values())
     if pictures:
         _import_drawing()
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
