@@ -54,6 +54,7 @@ class Gpu:
     ids: tuple[str, ...] = ()
     visible: str | None = None  # CUDA_VISIBLE_DEVICES
     relations: tuple[str, ...] = ()  # of every two GPUs, as nvidia-smi topo -m names them
+    peer_access: bool | None = None  # whether the driver allows direct copies between any two of them
     iommus: tuple[str, ...] = ()  # entries of /sys/class/iommu
     kernel_options: str = ""  # those of the kernel's command line that concern the IOMMU
     p2p_disable: str | None = None  # NCCL_P2P_DISABLE

@@ -49,10 +49,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Found:
-    """What a trap has seen; `cure` replaces the general one where this machine needs its own words."""
+    """What a trap has seen; `cure` and `severity` replace the general ones where this machine needs its own."""
 
     text: str
     cure: str = ""
+    severity: str = ""
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,8 @@ class Trap:
         if not seen:
             return None
         seen = Found(seen) if isinstance(seen, str) else seen
-        cure = seen.cure or self.cure
-        return Finding(self.name, self.severity, self.title, seen.text, self.costs, cure, self.price)
+        severity, cure = seen.severity or self.severity, seen.cure or self.cure
+        return Finding(self.name, severity, self.title, seen.text, self.costs, cure, self.price)
 
 
 def trap(name: str, severity: str, title: str, *, sign: str, costs: str, cure: str, price: str = ""):

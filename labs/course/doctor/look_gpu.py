@@ -31,6 +31,7 @@ def look_gpu(machine: Machine) -> Gpu:
         ids=tuple(row[3] for row in rows),
         visible=environ.get("CUDA_VISIBLE_DEVICES"),
         relations=_relations(machine) if len(rows) > 1 else (),
+        peer_access=_peer_access(machine) if len(rows) > 1 else None,
         iommus=machine.names("/sys/class/iommu"),
         kernel_options=" ".join(word for word in machine.text("/proc/cmdline").split() if "iommu" in word),
         p2p_disable=environ.get("NCCL_P2P_DISABLE"),
@@ -74,6 +75,13 @@ def _driver(machine):
 def _capability(text):
     found = re.fullmatch(r"(\d+)\.(\d+)", text)
     return (int(found[1]), int(found[2])) if found else None
+
+
+def _peer_access(machine):
+    """Whether a row of the matrix that nvidia-smi topo -p2p r prints says OK for any other GPU."""
+    state, text = _smi(machine, ("nvidia-smi", "topo", "-p2p", "r"))
+    rows = [line.split()[1:] for line in text.splitlines() if re.match(r"\s*GPU\d+\s+(?!GPU)", line)]
+    return any("OK" in row for row in rows) if state == "fine" and rows else None
 
 
 def _relations(machine):

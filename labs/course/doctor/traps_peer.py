@@ -33,7 +33,7 @@ def p2p_behind_iommu(facts: Facts):
     off = gpu.p2p_disable == "1" or (gpu.p2p_level or "").upper() in ("LOC", "NVL", "0")
     iommu = gpu.iommus and not any(f"iommu={word}" in gpu.kernel_options for word in ("off", "soft"))
     apart = [relation for relation in gpu.relations if not relation.startswith("NV")]
-    if gpu.count < 2 or off or not iommu or not (apart or not gpu.relations):
+    if gpu.count < 2 or off or not iommu or gpu.peer_access is False or not (apart or not gpu.relations):
         return None
     ways = ", ".join(sorted(set(apart))) or "unknown"
     text = f"{gpu.count} GPUs, some of them without NVLink between them ({ways}), and an IOMMU ({gpu.iommus[0]})."

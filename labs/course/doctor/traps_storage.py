@@ -8,10 +8,10 @@ share memory); DeepSpeed's ds_report, which asks for 512 MB.
 from __future__ import annotations
 
 from labs.course.doctor.facts import Facts
-from labs.course.doctor.finding import BLOCKS, COSTS, NOTE, amount, trap
+from labs.course.doctor.finding import BLOCKS, COSTS, NOTE, Found, amount, trap
 
 SMALL_SHARED = 512e6  # B
-FEW_FILES = 512
+FEW_FILES = 256  # what macOS gives to a terminal, and enough for 64 real ranks
 LITTLE_MEMORY = 3.5e9  # B
 LITTLE_DISK = 1e9  # B; the built C++ of all lessons, and room to work
 NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "lustre", "afs", "ceph", "gpfs", "beegfs", "glusterfs")
@@ -31,7 +31,8 @@ def small_shm(facts: Facts):
     size = facts.storage.shared
     if size is not None and size < SMALL_SHARED:
         default = ", Docker's default" if size == 64 * 2**20 else ""
-        return f"/dev/shm has {size >> 20} MiB{default}."
+        text = f"/dev/shm has {size >> 20} MiB{default}."
+        return Found(text, severity="" if facts.gpu.count else NOTE)  # no lesson needs more of it without a GPU
 
 
 @trap(

@@ -29,6 +29,14 @@ DRIVER = (
 )
 
 
+P2P = " \tGPU0\tGPU1\t\n GPU0\tX\tOK\t\n GPU1\tOK\tX\t\n\nLegend:\n\n  X    = Self\n  OK   = Status Ok\n"
+
+
+def longest_first(command):
+    """A command, then without its last word, and so on."""
+    return [" ".join(command[:count]) for count in range(len(command), 0, -1)]
+
+
 @pytest.fixture
 def build(tmp_path):
     """A machine with some files and programs, in a folder."""
@@ -43,7 +51,7 @@ def build(tmp_path):
             root=tmp_path,
             environ=environ or {},
             system="Linux",
-            command=lambda command, limit=0: said.get(" ".join(command[:2])) or said.get(command[0]),
+            command=lambda command, limit=0: next((said[n] for n in longest_first(command) if n in said), None),
             version=(versions or {}).get,
             packages=tuple(packages),
             library=lambda name: False,
@@ -70,7 +78,7 @@ def test_gpus_are_seen_on_the_bus_as_files_and_by_nvidia_smi(build):
             "/proc/cmdline": "quiet amd_iommu=on iommu=pt ro",
             "/sys/class/iommu/ivhd0/x": "",
         },
-        {"nvidia-smi": Answer(0, SMI), "nvidia-smi topo": Answer(0, TOPO)},
+        {"nvidia-smi": Answer(0, SMI), "nvidia-smi topo": Answer(0, TOPO), "nvidia-smi topo -p2p": Answer(0, P2P)},
         {"CUDA_VISIBLE_DEVICES": "0", "NCCL_P2P_LEVEL": "NVL"},
     )
     assert look_gpu(machine) == Gpu(
@@ -84,6 +92,7 @@ def test_gpus_are_seen_on_the_bus_as_files_and_by_nvidia_smi(build):
         ids=("GPU-aa", "GPU-bb"),
         visible="0",
         relations=("PHB",),
+        peer_access=True,
         iommus=("ivhd0",),
         kernel_options="amd_iommu=on iommu=pt",
         p2p_level="NVL",
@@ -104,6 +113,13 @@ def test_gpus_are_seen_on_the_bus_as_files_and_by_nvidia_smi(build):
 def test_nvidia_smi_is_understood_by_its_words(build, answer, state):
     found = look_gpu(build(commands={"nvidia-smi": answer}))
     assert found.smi == state and found.count == (2 if state == "fine" else 0)
+
+
+def test_a_driver_that_allows_no_peer_copies_is_noticed(build):
+    commands = {"nvidia-smi": Answer(0, SMI), "nvidia-smi topo -p2p": Answer(0, P2P.replace("\tOK", "\tCNS"))}
+    assert look_gpu(build(commands=commands)).peer_access is False
+    commands["nvidia-smi topo -p2p"] = Answer(2, "Invalid argument")
+    assert look_gpu(build(commands=commands)).peer_access is None
 
 
 @pytest.mark.parametrize(

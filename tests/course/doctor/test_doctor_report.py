@@ -1,5 +1,6 @@
 """What the doctor says: one line, findings in words, folded details; on this machine no false alarm."""
 
+import io
 import sys
 import types
 from dataclasses import replace
@@ -8,7 +9,7 @@ import pytest
 
 from labs.course import command, doctor
 from labs.course.doctor import Facts, Machine, checkup, examine, gather
-from labs.course.doctor.facts import Compiler, Network, Python, Storage, System, Torch
+from labs.course.doctor.facts import Compiler, Gpu, Network, Python, Storage, System, Torch
 from labs.course.doctor.finding import NOTE
 from labs.course.doctor.inventory import NEEDED, OPTIONAL
 from labs.kit.native.parts import PARTS
@@ -20,6 +21,7 @@ FACTS = Facts(
     compiler=Compiler("g++ 12"),
     storage=Storage(memory=25_300_000_000),
 )
+SMALL = replace(FACTS, storage=replace(FACTS.storage, shared=64 << 20), gpu=Gpu(device_files=1))
 EMPTY = Machine(module=lambda name: False, environ={"PATH": ""})
 
 
@@ -81,8 +83,10 @@ def test_a_driver_that_does_not_fit_is_no_failure():
 
 
 def test_a_finding_that_costs_something_stands_in_the_line_and_a_note_does_not():
-    costly, _ = said(replace(FACTS, storage=replace(FACTS.storage, shared=64 << 20)))
-    assert costly.ready and str(costly).endswith("But: /dev/shm is too small (python -m labs doctor tells what to do).")
+    costly, _ = said(SMALL)
+    assert costly.ready and str(costly).endswith(
+        "But: /dev/shm is too small; PyTorch without CUDA beside a GPU (python -m labs doctor tells what to do)."
+    )
     noted, _ = said(replace(FACTS, network=Network(host="laptop", host_addresses=())))
     assert [f.severity for f in noted.findings] == [NOTE] and "But" not in str(noted)
     assert noted.text().endswith("1 more worth knowing: python -m labs doctor --verbose")
@@ -90,7 +94,7 @@ def test_a_finding_that_costs_something_stands_in_the_line_and_a_note_does_not()
 
 
 def test_a_finding_is_told_with_cost_cure_and_price_within_the_width():
-    text = said(replace(FACTS, storage=replace(FACTS.storage, shared=64 << 20)))[0].text(width=80)
+    text = said(SMALL)[0].text(width=90)
     for heading in (
         "! costs: /dev/shm is too small",
         "  Found  ",
@@ -99,12 +103,12 @@ def test_a_finding_is_told_with_cost_cure_and_price_within_the_width():
         "  Price  ",
     ):
         assert heading in text
-    assert all(len(line) <= 80 for line in text.splitlines()[1:])
+    assert all(len(line) <= 90 for line in text.splitlines()[1:])
 
 
 def test_a_command_is_never_broken_in_the_terminal_and_is_code_in_a_notebook():
     command = "`docker run --shm-size=2g ...`"
-    found = said(replace(FACTS, storage=replace(FACTS.storage, shared=64 << 20)))[0]
+    found = said(SMALL)[0]
     for width in (30, 41, 52, 63):
         assert command in found.text(width=width)
     assert f"<code>{command.strip('`')}</code>" in found._repr_html_()
@@ -163,3 +167,12 @@ def test_the_command_prints_the_report_and_fails_when_something_blocks(monkeypat
     assert "✗ blocks: Packages are missing" in capsys.readouterr().out
     assert command.main(["doctor", "--verbose"]) == 1 and asked == [False, True]
     assert "CPU cores" in capsys.readouterr().out
+
+
+def test_a_terminal_without_utf8_hears_of_it(monkeypatch):
+    written = io.BytesIO()
+    facts = replace(FACTS, python=replace(FACTS.python, encoding="ANSI_X3.4-1968"))
+    monkeypatch.setattr(examine, "gather", lambda machine, ranks: facts)
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii", write_through=True))
+    assert command.main(["doctor", "--verbose"]) == 0
+    assert b"! costs: Text files are not UTF-8 here" in written.getvalue()

@@ -162,7 +162,7 @@ CLOSED = [
     # memory and disks
     ("small-shm", but(CONTAINER, storage={"shared": 64 << 20}), "64 MiB, Docker's default"),
     ("shm-unwritable", but(laptop, storage={"shared_fault": "Permission denied"}), "Permission denied"),
-    ("few-open-files", but(laptop, storage={"open_files": 256}), "256"),
+    ("few-open-files", but(laptop, storage={"open_files": 128}), "128"),
     ("little-memory", but(laptop, storage={"memory": 2 << 30, "memory_limited": True}), "this container"),
     ("disk-full", but(laptop, storage={"folders": folder(1, free=200 << 20)}), "210 MB free for built C++"),
     ("folder-unwritable", but(laptop, storage={"folders": folder(0, write_fault="Permission denied")}), "LABS_STATE"),
@@ -227,8 +227,14 @@ def test_every_known_trap_is_simulated():
 
 
 def test_the_gravest_comes_first():
-    facts = but(laptop, system={"cores": 1}, network={"loopback_fault": "refused"}, storage={"open_files": 256})
+    facts = but(laptop, system={"cores": 1}, network={"loopback_fault": "refused"}, storage={"open_files": 128})
     assert names(facts) == ["loopback-blocked", "few-open-files", "one-core"]
+
+
+def test_little_shared_memory_is_worth_a_note_without_a_gpu_and_costs_something_beside_one():
+    little = {"shared": 64 << 20}
+    severities = [diagnose(but(facts, storage=little))[0].severity for facts in (CONTAINER, WORKSTATION)]
+    assert severities == ["note", "costs"]
 
 
 def test_a_cure_names_what_this_machine_needs():
@@ -255,6 +261,7 @@ def test_nvlink_is_kept_where_only_some_gpus_have_it():
     "changes",
     [
         {"iommus": ()},
+        {"peer_access": False},
         {"p2p_disable": "1"},
         {"p2p_level": "NVL"},
         {"kernel_options": "intel_iommu=off"},
