@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -71,7 +72,9 @@ def copy_lessons(source: Path = ROOT / "solutions", target: Path = BOOK / "lesso
     copied = []
     for path in sorted(source.glob("[0-9][0-9]_*.ipynb")):
         copied.append(target / path.name)
-        copied[-1].write_text(json.dumps(folded(json.loads(path.read_text()))))
+        text = json.dumps(folded(json.loads(path.read_text())))
+        # Lesson 00's table names the lessons by their notebooks, which stand in the book as pages.
+        copied[-1].write_text(re.sub(r"(<a href=['\\\\\"]+\d\d_\w+)\.ipynb", r"\1.html", text))
     return copied
 
 
