@@ -13,7 +13,8 @@ module        idea
 `sandbox`     where kernels come from
 `kernel`      one kernel, seen from the trusted side
 `reasons`     words for the limits that an answer met
-`notebook`    reading notebooks nobody vouches for, and the plan of what runs
+`notebook`    reading notebooks nobody vouches for, and the plan of what runs; `recognise` finds cells that lost their
+              names, and older versions of a lesson
 `remote`      calling an answer, inside the sandbox
 `verdict`     one exercise: secret cases, outputs as plain data, verdicts under an alarm
 `grade`       one notebook, and many
@@ -22,7 +23,9 @@ module        idea
 `secret`      what decides the secret cases
 `store`       results that were reached already
 `grades`      all results of a run, and what can be seen across them
-`outputs`     everything that a run leaves: `report` (table, JSON), `junit`, `gradebook`, `summary`
+`outputs`     everything that a run leaves: `report` (table, JSON), `junit`, `gradebook`, `summary`, `feedback`
+              (a page for each learner) and `overview` (the class), both made with `page`
+`drawing`     the picture of a hint, safe to put into a page; `words` does the same for text
 `bar`         how far grading is
 `fault`       what can be at fault besides a learner's notebook
 `command`     ``python -m labs grade``

@@ -83,7 +83,6 @@ def _grade(args):
     from labs.course.grade.course import Course
     from labs.course.grade.fault import Stopped
     from labs.course.grade.grade import grade_as_they_come
-    from labs.course.grade.grades import Grades
     from labs.course.grade.verdict import Limits
 
     course = Course.here(args.source)
@@ -105,7 +104,7 @@ def _grade(args):
         print(f"{len(found)} of {len(submissions)} notebooks were graded before.", file=sys.stderr)
     todo = [number for number in range(len(submissions)) if number not in found]
     if not todo:
-        return Grades(handed_in.learners, tuple(found[n] for n in sorted(found)), handed_in.notes)
+        return _gathered(found, handed_in, course)
     work = [(submissions[number].path, submissions[number].lesson) for number in todo]
     try:
         compiled.prepare(course, dict.fromkeys(lesson for _, lesson in work if lesson))
@@ -122,7 +121,15 @@ def _grade(args):
                 bar.step(submissions[number].label)
     except KeyboardInterrupt:
         raise Stopped(len(found), len(submissions), args.out) from None
-    return Grades(handed_in.learners, tuple(found[n] for n in sorted(found)), handed_in.notes)
+    return _gathered(found, handed_in, course)
+
+
+def _gathered(found, handed_in, course):
+    from labs.course.grade.grades import Grades
+
+    results = tuple(found[number] for number in sorted(found))
+    titles = {lesson: course.title(lesson) for lesson in {result.lesson for result in results} - {""}}
+    return Grades(handed_in.learners, results, handed_in.notes, titles)
 
 
 def _owned(result, submission):
@@ -136,7 +143,9 @@ def _write(folder, grades):
 
     with _uninterrupted():
         written = outputs.write(folder, grades)
-    print(f"\nWritten to {folder}: {', '.join(written)}.")
+    pages = [path for name, path in written.items() if name.startswith(outputs.FEEDBACK)]
+    page = pages[0] if len(pages) == 1 else written["index.html"]
+    print(f"\nResults are in {folder}. Open {page} in a browser.")
 
 
 @contextlib.contextmanager

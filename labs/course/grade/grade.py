@@ -1,5 +1,7 @@
 """Grade one notebook, or many at once, each by a worker process of its own."""
 
+import contextlib
+import importlib
 import multiprocessing
 import os
 import resource
@@ -9,11 +11,12 @@ import time
 from collections import deque
 from multiprocessing.connection import wait
 
-from labs.course.grade import notebook
+from labs.course.grade import notebook, oracles, recognise
 from labs.course.grade.kernel import Kernel, KernelLost
 from labs.course.grade.marks import Mark, Result
 from labs.course.grade.reasons import HARMLESS
-from labs.course.grade.verdict import Limits, judge, seed, tidy
+from labs.course.grade.verdict import Limits, judge, seed
+from labs.course.grade.words import tidy
 
 WORKER_MEMORY = 4 << 30
 """Address space (bytes) that judging one notebook may add: a hostile output must not take the machine down."""
@@ -56,10 +59,11 @@ def grade_notebook(path, course, secret, sandbox, *, limits=None, slot=0, lesson
     marks = {id: Mark(id, e.title, 0, e.points, core=e.core) for id, e in lesson.exercises.items()}
     notes, refused = [], ""
     try:
-        cells = notebook.read(path)
+        cells, before, after = recognise.recognise(notebook.read(path), lesson.form)
         plan = notebook.plan(cells, lesson.locked, lesson.shown)
-        notes += plan.notes
-        _Play(plan, lesson, cells, secret, sandbox, slot, limits, began, marks, notes).run()
+        notes += [*before, *plan.notes]
+        _Play(plan, lesson, cells, secret, sandbox, slot, limits, began, marks, notes, pictures).run()
+        notes += after
     except notebook.BadNotebook as error:
         refused = tidy(f"this file was not graded: {error}")
     seconds = time.monotonic() - began
@@ -69,10 +73,10 @@ def grade_notebook(path, course, secret, sandbox, *, limits=None, slot=0, lesson
 class _Play:
     """Run a plan, with as many kernels as it takes; marks and notes are filled in."""
 
-    def __init__(self, plan, lesson, cells, secret, sandbox, slot, limits, began, marks, notes):
+    def __init__(self, plan, lesson, cells, secret, sandbox, slot, limits, began, marks, notes, pictures):
         self.steps, self.lesson, self.cells, self.secret = plan.steps, lesson, cells, secret
         self.sandbox, self.slot, self.limits, self.until = sandbox, slot, limits, began + limits.total
-        self.marks, self.notes = marks, notes
+        self.marks, self.notes, self.pictures = marks, notes, pictures
         self.over = set()  # steps not to run again: finished checks, cells that cost a kernel
 
     def run(self):
@@ -105,7 +109,7 @@ class _Play:
             number = seed(self.secret, step.exercise, self.cells)
             exercise = self.lesson.exercises[step.exercise]
             limits = Limits(**vars(self.limits) | {"exercise": min(self.limits.exercise, left)})
-            self.marks[step.exercise], alive = judge(kernel, step, exercise, number, limits)
+            self.marks[step.exercise], alive = judge(kernel, step, exercise, number, limits, self.pictures)
             return alive
         try:
             reply = kernel.execute(step.source, min(self.limits.cell, left))
@@ -164,7 +168,10 @@ def grade_as_they_come(work, course, secret, sandbox, *, limits=None, jobs=1, pi
     """
     limits = limits or Limits()
     for name in {name for _, name in work} - {""}:
-        course.lesson(name)  # a fault of the course shows here, once; and forked workers find the lesson imported
+        lesson = course.lesson(name)  # a fault of the course shows here, once; and forked workers find it imported
+        oracles.prepare(lesson.exercises.values())
+    if pictures:
+        _import_drawing()
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     options = {"limits": limits, "pictures": pictures}
     waiting, running, free = deque(enumerate(work)), {}, list(range(max(1, jobs)))
@@ -183,6 +190,13 @@ def grade_as_they_come(work, course, secret, sandbox, *, limits=None, jobs=1, pi
     finally:
         for worker in running:
             worker.stop()
+
+
+def _import_drawing():
+    """Forked workers find it imported; each would need a second for it."""
+    for name in ("matplotlib.backends.backend_svg", "matplotlib.figure", "labs.kit.draw"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
 
 
 class _Work:

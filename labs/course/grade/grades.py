@@ -1,7 +1,7 @@
 """What a whole run of the grader found: learners, their results, and what can be seen across them."""
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,14 @@ class Grades:
         By learner, then by lesson.
     notes : tuple of str
         What belongs to no learner's notebook.
+    titles : dict of str to str
+        Titles of lessons.
     """
 
     learners: tuple
     results: tuple
     notes: tuple = ()
+    titles: dict = field(default_factory=dict)
 
     @property
     def points(self):

@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from labs.course.grade import gradebook, junit, report, store, summary
+from labs.course.grade import feedback, gradebook, junit, overview, report, store, summary
 
 FEEDBACK = "feedback"
 
@@ -27,8 +27,12 @@ def write(folder, grades):
         "junit.xml": junit.junit(grades.results),
         "gradebook.csv": gradebook.as_csv(grades),
         "summary.md": summary.as_markdown(grades),
-        "results.json": report.as_json(grades),
+        "index.html": overview.overview(grades),
     }
+    for learner in grades.learners:
+        own = grades.of_learner(learner.key)
+        texts[f"{FEEDBACK}/{learner.page}.html"] = feedback.feedback(learner, own, grades.titles)
+    texts["results.json"] = report.as_json(grades)  # last: it says that the others are there
     before = _pages(folder)
     for name, text in texts.items():
         store.write(folder / name, text)
