@@ -40,7 +40,8 @@ def vendor_mathjax(target: Path = BOOK / "vendor" / "mathjax") -> None:
         subprocess.run([npm, "pack", MATHJAX, "--silent"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         archive = next(Path(folder).glob("*.tgz"))
         with tarfile.open(archive) as tar:
-            tar.extractall(folder, filter="data")
+            # Debian 12's Python 3.11.2 has no filters yet.
+            tar.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
         es5 = Path(folder) / "package" / "es5"
         fonts = Path("output/chtml/fonts/woff-v2")
         shutil.copytree(es5 / fonts, target / fonts, dirs_exist_ok=True)

@@ -128,7 +128,7 @@ def _cell(run, clock, rank, chunk, rules):
             f"@keyframes {name}{{0%,{at:.2f}%{{opacity:0}}{at + 0.01:.2f}%{{opacity:1}}{at + 5:.2f}%,to{{opacity:0}}}}"
         )
         yield (
-            f'<rect class="ring-in" style="animation-name:{name}" x="{left - 1:g}" y="{top - 1:g}" width="{CELL + 2}" '
+            f'<rect class="ring-in" style="--moves:{name}" x="{left - 1:g}" y="{top - 1:g}" width="{CELL + 2}" '
             f'height="{CELL_HEIGHT + 2}" rx="5"/>'
         )
 
@@ -165,7 +165,7 @@ def _token(message, clock, rules):
     left, top = from_x + message.chunk * (CELL + GAP), from_y
     shade = str(message.value).count("1") - 1
     return (
-        f'<g class="ring-token" style="animation-name:{name};--x:{to_x - from_x:g}px;--y:{to_y - from_y:g}px">'
+        f'<g class="ring-token" style="--moves:{name};--x:{to_x - from_x:g}px;--y:{to_y - from_y:g}px">'
         f'<rect x="{left:g}" y="{top:g}" width="{CELL}" height="{CELL_HEIGHT}" rx="9" fill="{SHADES[shade]}"/>'
         f"{_number(left, top, message.value, TEXTS[shade])}</g>"
     )
@@ -185,7 +185,7 @@ def _shown(start: float, end: float, rules) -> str:
     keys += [f"{start:.2f}%{{opacity:1}}"] if start > 0 else []
     keys += [f"{end:.2f}%,to{{opacity:0}}"] if end < 100 else ["to{opacity:1}"]
     rules.append(f"@keyframes {name}{{{''.join(keys)}}}")
-    return f' class="ring-state" style="animation-name:{name}"'
+    return f' class="ring-state" style="--moves:{name}"'
 
 
 def _steps(run, clock):

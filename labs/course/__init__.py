@@ -3,7 +3,7 @@
 A notebook needs two names from here: `doctor` says what this machine can do, `progress` what you have solved.
 """
 
-from labs.course.checkup import doctor
+from labs.course.doctor import doctor
 from labs.course.overview import progress
 
 __all__ = ["doctor", "progress"]

@@ -1,5 +1,6 @@
 """Where the lessons, their exercises and their source notebooks are."""
 
+import functools
 import importlib
 import re
 from dataclasses import dataclass
@@ -8,7 +9,8 @@ from pathlib import Path
 import nbformat
 
 import labs
-from labs.course.grade import notebook
+from labs.course.anatomy import Check, opening_box
+from labs.course.grade import notebook, recognise
 from labs.course.grade.fault import CourseError
 
 NAME = re.compile(r"(\d\d)_([a-z][a-z0-9_]*)")
@@ -28,12 +30,15 @@ class Lesson:
         Texts of cells that no answer needs; they are skipped when a learner left them as they are.
     exercises : dict of str to labs.kit.exercise.Exercise
         The exercises that the check cells name, in their order.
+    form : recognise.Form
+        What the source looks like.
     """
 
     name: str
     locked: dict
     shown: frozenset
     exercises: dict
+    form: object = None
 
 
 @dataclass(frozen=True)
@@ -79,15 +84,42 @@ class Course:
     def name_of(self, path):
         """The lesson that a learner's file belongs to, by the file's name; None when no name or several fit.
 
-        ``08_all_reduce.ipynb`` fits, and so do ``ada-08_all_reduce (1).ipynb`` and the like.
+        ``08_all_reduce.ipynb`` fits, and so do ``ada-08_all_reduce (1).ipynb``, ``08-all-reduce.ipynb`` and the like.
         """
-        stem = Path(path).stem
-        if stem in self.names:
+        stem, lessons = Path(path).stem, self.names
+        if stem in lessons:
             return stem
-        fits = [name for name in self.names if re.search(rf"(?<![a-z0-9]){name}(?![a-z0-9])", stem, re.IGNORECASE)]
+        fits = [name for name in lessons if self.pattern(name).search(stem)]
         longest = max(map(len, fits), default=0)
         fits = [name for name in fits if len(name) == longest]
         return fits[0] if len(fits) == 1 else None
+
+    @staticmethod
+    def pattern(name):
+        """A pattern that finds a lesson's name in the name of a file."""
+        return re.compile(rf"(?<![a-z0-9]){name.replace('_', '[-_ ]')}(?![a-z0-9])", re.IGNORECASE)
+
+    def by_contents(self, path):
+        """How many checks of each lesson a learner's file holds, for lessons of which it holds any, as a dict."""
+        try:
+            text = notebook.read_bytes(path).decode(errors="replace")
+        except notebook.BadNotebook:
+            return {}
+        asked = set(re.findall(r"exercises\.([A-Za-z_]\w*)\(", text))
+        return {name: count for name, checks in self._checks.items() if (count := len(asked & checks))}
+
+    @functools.cached_property
+    def _checks(self):
+        """Ids of the exercises that each source checks."""
+        found = {}
+        for name in self.names:
+            source = self._source(name)
+            found[name] = {item.exercise for item in notebook.locked(source).values() if isinstance(item, Check)}
+        return found
+
+    def title(self, name):
+        """Title of a lesson, as its notebook says it."""
+        return opening_box(self._source(name)).title
 
     def lesson(self, name):
         """Read one lesson.
@@ -97,25 +129,28 @@ class Course:
         CourseError
             When the source cannot be read or a check cell asks for an exercise that does not exist.
         """
-        path = self.source_dir / f"{name}.ipynb"
-        try:
-            source = nbformat.read(path, 4)
-        except Exception as error:
-            raise CourseError(f"{path.name}: the source notebook cannot be read ({error}).") from None
+        source, path = self._source(name), self.source_dir / f"{name}.ipynb"
         try:
             locked = notebook.locked(source)
         except ValueError as error:
             raise CourseError(f"{path.name}: {error}") from None
         exercises = {}
         module = f"{self.package}.{NAME.fullmatch(name)[2]}.exercises"
-        wanted = [item.exercise for item in locked.values() if isinstance(item, notebook.Check)]
+        wanted = [item.exercise for item in locked.values() if isinstance(item, Check)]
         if wanted:
             found = importlib.import_module(module)
             for exercise in wanted:
                 if not hasattr(found, exercise):
                     raise CourseError(f"{path.name} checks exercises.{exercise}, but {module} has no such exercise.")
                 exercises[exercise] = getattr(found, exercise)
-        return Lesson(name, locked, notebook.shown(source), exercises)
+        return Lesson(name, locked, notebook.shown(source), exercises, recognise.Form.of(source, locked))
+
+    def _source(self, name):
+        path = self.source_dir / f"{name}.ipynb"
+        try:
+            return nbformat.read(path, 4)
+        except Exception as error:
+            raise CourseError(f"{path.name}: the source notebook cannot be read ({error}).") from None
 
     @property
     def hidden(self):

@@ -10,7 +10,8 @@ A jail ends as a whole: when init is killed, its pid namespace dies with it. Onl
 holds the other end of its socket and reads the end of file knows that nothing is left.
 
 What the monitor says on its socket, a line each: ``init PID``, then ``ready`` or ``failed REASON``; after the one byte
-``c`` from outside, ``closed``; possibly ``lost REASON``. It ends the jail when the other end of the socket is closed.
+``c`` from outside, ``closed``; ``lost REASON`` when the jail ends by itself or for a limit (see `watch`). It ends the
+jail when the other end of the socket is closed.
 
 Uses only the standard library.
 """
@@ -20,9 +21,11 @@ import ctypes
 import os
 import platform
 import resource
-import select
 import signal
 import sys
+
+from . import landlock, syscalls, watch  # relative: inside the sandbox these modules lie in another package
+from .watch import say
 
 LINUX = sys.platform == "linux"
 NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
@@ -38,10 +41,11 @@ def enter(spec, alive, start):
     Parameters
     ----------
     spec : dict
-        Plain data: ``isolate`` (bool), ``uid`` (taken when root), ``root`` (an empty folder to mount on; without
-        isolation the folder to work in), ``read_only`` (paths to show), ``covers`` (path -> folder shown in its
-        place, or None for nothing), ``files`` (path -> text), ``env``, ``limits`` (name of RLIMIT -> number),
-        ``disk``, ``memory`` (bytes of the whole jail), ``processes``.
+        Plain data: ``isolate`` (bool), ``uid`` (to become; 0 to stay who one is), ``root`` (an empty folder to mount
+        on; without isolation the folder to work in), ``read_only`` (paths to show), ``covers`` (path -> folder shown
+        in its place, or None for nothing), ``files`` (path -> text), ``env``, ``limits`` (name of RLIMIT -> number),
+        ``disk``, ``memory`` (bytes of the whole jail), ``files_at_most``, ``processes``, ``refuse`` (whether system
+        calls are refused, see `syscalls`), ``keep_to`` (None, or what may be read without namespaces, see `landlock`).
     alive : socket.socket
         Connected; what happens on it is told above.
     start : callable
@@ -51,7 +55,7 @@ def enter(spec, alive, start):
         os.setsid()
         (_isolated if spec["isolate"] else _plain)(spec, alive, start)
     except OSError as error:
-        _say(alive, f"failed {error}")
+        say(alive, f"failed {error}")
     finally:
         os._exit(1)
 
@@ -69,22 +73,30 @@ def _isolated(spec, alive, start):
             with open(f"/proc/self/{name}", "w") as f:
                 f.write(text)
     if init := os.fork():
-        _say(alive, f"init {init}")
-        _watch(init, alive, spec, lambda: os.kill(init, signal.SIGKILL))
+        say(alive, f"init {init}")
+
+        def close_sockets():
+            # The grader is connected. From here on nobody can put a link to a socket of the host in place of the
+            # kernel's (zmq connects again by path, as the grader's user, even with RECONNECT_IVL = -1).
+            mount(None, SOCKETS, None, REMOUNT | RDONLY | NOSUID | NODEV)
+
+        # The monitor has moved into the new root with init, so its /proc is the jail's.
+        watch.watch(init, alive, spec, end=lambda: os.kill(init, signal.SIGKILL), connected=close_sockets,
+                    members=watch.everyone)  # fmt: skip
         os._exit(0)
     _call("prctl", PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     try:
         _build_root(spec)
     except OSError as error:
-        _say(alive, f"failed the sandbox's file system could not be built ({error})")
+        say(alive, f"failed the sandbox's file system could not be built ({error})")
         os._exit(1)
-    _say(alive, "ready")
+    say(alive, "ready")
     alive.close()
     if kernel := os.fork():
         os.closerange(3, 1024)
-        while os.wait()[0] != kernel:
+        while (ended := os.wait())[0] != kernel:
             pass
-        os._exit(0)
+        os._exit(watch.status(ended[1]))
     _become_learner(spec, FOLDER, start)
 
 
@@ -92,7 +104,7 @@ def _build_root(spec):
     """A new root: listed folders read-only, everything else absent; what is written lives in bounded memory."""
     mount("none", "/", None, REC | PRIVATE)
     new = spec["root"]
-    mount("tmpfs", new, "tmpfs", NOSUID, f"size={spec['disk']},nr_inodes=20000,mode=755")
+    mount("tmpfs", new, "tmpfs", NOSUID, f"size={spec['disk']},nr_inodes={spec['files_at_most']},mode=755")
     # Parents first: a folder that is covered may itself hold one that is shown (a checkout with its .venv).
     shown = {path: path for path in spec["read_only"]} | spec["covers"]
     for path in sorted(shown, key=lambda p: (p.count("/"), p)):
@@ -141,15 +153,16 @@ def _show(source, path, new):
 
 # ---- without namespaces --------------------------------------------------------------------------------------------
 def _plain(spec, alive, start):
-    """Limits and an own user where possible. The learner's code can read what that user can read."""
+    """Limits, an own user and Landlock where possible; else the learner's code can read what that user can read."""
     if LINUX:  # orphans come to the monitor, which ends them too
         _call("prctl", CHILD_SUBREAPER, 1, 0, 0, 0)
     folder = spec["root"]
-    if os.geteuid() == 0:
-        os.chmod(folder, 0o755)
     for name in ("ipc", "home", "tmp"):
-        os.makedirs(f"{folder}/{name}", exist_ok=True)
-        os.chmod(f"{folder}/{name}", 0o777)
+        os.makedirs(f"{folder}/{name}", mode=0o700, exist_ok=True)
+        if spec["uid"]:
+            os.chown(f"{folder}/{name}", spec["uid"], -1)
+    if os.geteuid() == 0:
+        os.chmod(folder, 0o711)
     for path, text in spec["files"].items():
         _write(folder + path, text)
     child = os.fork()
@@ -157,29 +170,24 @@ def _plain(spec, alive, start):
         alive.close()
         os.setpgid(0, 0)
         _become_learner(spec, folder + "/home", start)
-    _say(alive, f"init {child}")
-    _say(alive, "ready")
+    say(alive, f"init {child}")
+    say(alive, "ready")
 
     def end():
-        for victim, kill in [(child, os.killpg)] + [(pid, os.kill) for pid in _children()]:
+        for victim, kill in [(child, os.killpg)] + [(pid, os.kill) for pid in members()]:
             with contextlib.suppress(OSError):
                 kill(victim, signal.SIGKILL)
 
-    _watch(child, alive, spec, end)
+    def members():
+        return watch.descendants(os.getpid()) if LINUX else []
+
+    watch.watch(child, alive, spec, end=end, connected=lambda: None, members=members)
     while True:  # a killed parent hands its children to us: until none is left
         end()
         try:
             os.waitpid(-1, 0)
         except ChildProcessError:
             os._exit(0)
-
-
-def _children():
-    try:
-        with open(f"/proc/self/task/{os.getpid()}/children") as f:
-            return [int(pid) for pid in f.read().split()]
-    except OSError:
-        return []
 
 
 # ---- both ----------------------------------------------------------------------------------------------------------
@@ -191,11 +199,11 @@ def _become_learner(spec, folder, start):
             number = number if hard == resource.RLIM_INFINITY else min(number, hard)
             with contextlib.suppress(ValueError, OSError):  # macOS refuses some
                 resource.setrlimit(which, (number, number))
-    if os.geteuid() == 0 and spec["uid"]:
+    if spec["uid"]:
         os.setgroups([])
         os.setresgid(spec["uid"], spec["uid"], spec["uid"])
         os.setresuid(spec["uid"], spec["uid"], spec["uid"])
-    elif LINUX and os.geteuid() != 0:  # a fork does not exec, so the namespace's capabilities must be dropped here
+    elif LINUX:  # a fork does not exec, so the namespace's capabilities must be dropped here
         header, none = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
         _call("capset", header, none)
     if LINUX:
@@ -210,56 +218,15 @@ def _become_learner(spec, folder, start):
     for fd in (0, 1, 2):
         os.dup2(null, fd)
     os.closerange(3, 1024)
+    if spec["keep_to"] is not None:
+        own = [spec["root"], "/dev/null", "/dev/zero", "/dev/full"]
+        landlock.keep_to(["/proc/self", *spec["keep_to"]["readable"]], own, spec["keep_to"]["listable"])
+    if spec["refuse"]:
+        syscalls.refuse(network=spec["isolate"])
     try:
         start(spec)
     finally:
         os._exit(0)
-
-
-def _watch(init, alive, spec, end):
-    """Until init has ended: obey the socket, and count what the whole jail holds."""
-    try:
-        gone = os.pidfd_open(init)
-    except (OSError, AttributeError):
-        gone = None
-    connected = False
-    while True:
-        ready = select.select([alive] + [gone] * (gone is not None), [], [], 0.1)[0]
-        if os.waitpid(init, os.WNOHANG)[0]:
-            return
-        if alive in ready:
-            try:
-                word = alive.recv(1)
-            except OSError:
-                word = b""
-            if not word:
-                break
-            # The grader is connected. From here on nobody can put a link to a socket of the host in place of the
-            # kernel's (zmq connects again by path, as the grader's user, even with RECONNECT_IVL = -1).
-            if spec["isolate"]:
-                mount(None, SOCKETS, None, REMOUNT | RDONLY | NOSUID | NODEV)
-            _say(alive, "closed")
-            connected = True
-        elif connected and spec["isolate"] and (why := _excess(spec)):
-            _say(alive, f"lost {why}")
-            break
-    end()
-    os.waitpid(init, 0)
-
-
-def _excess(spec):
-    """The monitor has moved into the new root with init, so its /proc is the jail's."""
-    held, count, page = 0, 0, resource.getpagesize()
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError, ValueError), open(f"/proc/{pid}/statm") as f:
-            resident, shared = f.read().split()[1:3]
-            held += (int(resident) - int(shared)) * page
-            count += 1
-    if held > spec["memory"]:
-        return f"it used more than {spec['memory'] >> 20} MB of memory"
-    if count > spec["processes"] + 2:
-        return f"it started more than {spec['processes']} processes"
-    return ""
 
 
 def process_limit_is_ours():
@@ -290,8 +257,3 @@ def _write(path, text):
     with open(path, "w") as f:
         f.write(text)
     os.chmod(path, 0o644)
-
-
-def _say(alive, line):
-    with contextlib.suppress(OSError):
-        alive.sendall(line.replace("\n", " ").encode() + b"\n")

@@ -15,7 +15,7 @@ import time
 import zmq
 from jupyter_client.blocking import BlockingKernelClient
 
-from labs.course.grade import jail
+from labs.course.grade import jail, reasons
 from labs.kit.exercise import Gone
 
 LARGEST_MESSAGE = 40 << 20
@@ -52,7 +52,7 @@ class Kernel:
             "transport": "ipc", "ip": ipc + "/k", "key": os.urandom(16).hex(), "signature_scheme": "hmac-sha256",
             "kernel_name": "", "shell_port": 1, "iopub_port": 2, "stdin_port": 3, "hb_port": 4, "control_port": 5,
         }  # fmt: skip
-        spec = sandbox.spec(slot) | {"root": self.root}
+        self.spec = spec = sandbox.spec(slot) | {"root": self.root}
         # xmode: IPython takes seconds to draw a RecursionError in full.
         spec["flags"] = ["-f", ipc + "/kernel.json", "--InteractiveShell.xmode=Minimal",
                          "--HistoryManager.enabled=False"]  # fmt: skip
@@ -60,8 +60,7 @@ class Kernel:
         self.buffer = b""
         try:
             self.alive.sendall(json.dumps(spec).encode() + b"\n")
-            init = int(self._expect("init"))
-            self._expect("ready")
+            init = self._started()
             self._connect(info, f"/proc/{init}/root{ipc}/k" if sandbox.isolate else ipc + "/k")
         except BaseException:
             self.kill()
@@ -82,11 +81,16 @@ class Kernel:
         line, _, self.buffer = self.buffer.partition(b"\n")
         return line.decode(errors="replace")
 
-    def _expect(self, word):
+    def _started(self):
+        """Process number of the jail's init. Monitor and init speak for themselves, so either may be heard first."""
+        said = dict(self._hear("init", "ready") for _ in range(2))
+        return int(said["init"])
+
+    def _hear(self, *words):
         first, _, rest = self._line().partition(" ")
-        if first != word:
-            raise KernelLost(rest or first)
-        return rest
+        if first not in words:
+            raise KernelLost(f"the kernel {rest}" if first == "lost" else rest or first)
+        return first, rest
 
     def _connect(self, info, path):
         while True:  # no learner's code has run yet, so the path is what we think it is
@@ -112,7 +116,7 @@ class Kernel:
                 raise KernelSlow("the kernel did not start in time") from None
             raise
         self.alive.send(b"c")  # connected: the jail closes the folder of its socket for writing
-        self._expect("closed")
+        self._hear("closed")
 
     def _spoke(self, wait=0.0):
         return bool(select.select([self.alive], [], [], wait)[0])
@@ -170,7 +174,11 @@ class Kernel:
             first, _, rest = self._line().partition(" ")
         except KernelLost:
             first = rest = ""
-        return rest if first == "lost" and rest else "it ended the kernel's process"
+        return f"it {rest}" if first == "lost" and rest else "it ended the kernel's process"
+
+    def limit_met(self, text):
+        """The limit of this kernel that an error's text tells of (see `reasons.met`), or None."""
+        return reasons.met(text, self.spec)
 
     def kill(self):
         """End the jail and wait until everything that was ever started in it has gone."""

@@ -19,7 +19,7 @@ HIDDEN = re.compile(r"_?(exercises?|answers?|solutions?|oracles?)(_\w+)?\.py")
 lesson can ask for the same by the module-level line ``HOLDS_ANSWERS = True``, and one that imports `VERDICTS` need not
 even ask."""
 VERDICTS = {"Case", "Exercise", "Wrong"}
-INSIDE = ("jail.py", "warm.py", "remote.py", "stub.py")
+INSIDE = ("jail.py", "watch.py", "syscalls.py", "landlock.py", "warm.py", "remote.py", "stub.py")
 """This room's own modules that run on the sandbox's side, as the package `labs_sandbox`."""
 
 

@@ -4,6 +4,24 @@ from dataclasses import asdict, dataclass
 
 
 @dataclass(frozen=True)
+class Part:
+    """One share of an exercise's points.
+
+    Attributes
+    ----------
+    name : {"correct", "edge", "budget"}
+    points, of : float
+        Reached, and possible.
+    state : {"passed", "failed", "not reached"}
+    """
+
+    name: str
+    points: float
+    of: float
+    state: str
+
+
+@dataclass(frozen=True)
 class Mark:
     """The verdict on one exercise.
 
@@ -23,6 +41,16 @@ class Mark:
         Title of the first case that did not pass.
     core : bool
         Whether the exercise belongs to the lesson's core.
+    evidence : str
+        What the check saw (values, lines of code), as lines.
+    then : tuple of str
+        Further help: a pointer to the line of thought, a worked step.
+    picture : str
+        An <svg> element with a text alternative, or a sentence that says why there is none, or empty.
+    parts : tuple of Part
+    achieved : tuple of (str, str)
+        Of a right answer, what it achieved: name and value.
+    seconds : float
     """
 
     exercise: str
@@ -34,6 +62,19 @@ class Mark:
     question: str = ""
     case: str = ""
     core: bool = True
+    evidence: str = ""
+    then: tuple = ()
+    picture: str = ""
+    parts: tuple = ()
+    achieved: tuple = ()
+    seconds: float = 0.0
+
+    @classmethod
+    def from_data(cls, data):
+        """The inverse of `dataclasses.asdict`."""
+        parts = tuple(Part(**part) for part in data.get("parts", ()))
+        achieved = tuple((name, value) for name, value in data.get("achieved", ()))
+        return cls(**data | {"parts": parts, "achieved": achieved, "then": tuple(data.get("then", ()))})
 
 
 @dataclass(frozen=True)
@@ -43,7 +84,7 @@ class Result:
     Attributes
     ----------
     notebook : str
-        Path as it was given.
+        The file, as a person recognises it.
     lesson : str
         Such as ``08_all_reduce``; empty when the file belongs to none.
     marks : tuple of Mark
@@ -54,6 +95,10 @@ class Result:
         ``isolated``, or in words why not.
     refused : str
         Why the file could not be graded at all, or empty.
+    learner : str
+        Key of whoever handed it in (see `learners.Learner`).
+    passing : bool
+        True when the grader itself was at fault, so that another run may give another result.
     """
 
     notebook: str
@@ -63,16 +108,18 @@ class Result:
     seconds: float = 0.0
     isolation: str = ""
     refused: str = ""
+    learner: str = ""
+    passing: bool = False
 
     @property
     def points(self):
         """Points reached."""
-        return sum(mark.points for mark in self.marks)
+        return round(sum(mark.points for mark in self.marks), 2)
 
     @property
     def of(self):
         """Points possible."""
-        return sum(mark.of for mark in self.marks)
+        return round(sum(mark.of for mark in self.marks), 2)
 
     @property
     def full(self):
@@ -87,5 +134,5 @@ class Result:
     def from_data(cls, data):
         """The inverse of `as_data`."""
         data = {key: value for key, value in data.items() if key not in ("points", "of")}
-        data["marks"] = tuple(Mark(**mark) for mark in data["marks"])
-        return cls(**data | {"notes": tuple(data["notes"])})
+        marks = tuple(Mark.from_data(mark) for mark in data["marks"])
+        return cls(**data | {"marks": marks, "notes": tuple(data["notes"])})

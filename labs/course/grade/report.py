@@ -1,30 +1,42 @@
-"""Results as a table for people, JSON for programs and JUnit XML for CI."""
+"""Results as a table for a terminal, and as JSON for programs."""
 
 import json
-import xml.etree.ElementTree as ET
+
+from labs.course.grade.grades import number
 
 SIGNS = {"solved": "✔", "partly": "◐", "wrong": "✘", "lost": "✘", "unsolved": "○", "not graded": "○"}
 NOT_SOLVED = "Not solved yet."
+FORMAT = 2
+MOST_HINTS = 5
 
 
-def table(results):
-    """Return the results as text: a line per exercise with its hint's question, then notes and totals."""
-    blocks = [_block(result) for result in results]
-    if len(results) > 1:
-        points, of = sum(r.points for r in results), sum(r.of for r in results)
-        blocks.append(f"{len(results)} notebooks, {_number(points)} of {_number(of)} points")
-    not_isolated = sorted({r.isolation for r in results if r.isolation and r.isolation != "isolated"})
-    return "\n\n".join([*blocks, *not_isolated])
+def table(grades, detailed=True):
+    """Return the results as text.
+
+    Parameters
+    ----------
+    grades : labs.course.grade.grades.Grades
+    detailed : bool
+        A line for each exercise, with its hint's question; else, for several learners, only a line for each learner.
+    """
+    several = len(grades.learners) > 1
+    blocks = [_notebook(result) for result in grades.results] if detailed or not several else []
+    if several:
+        blocks += [_learners(grades), _hints(grades)]
+    if len(grades.results) > 1:
+        blocks.append(f"{len(grades.results)} notebooks, {number(grades.points)} of {number(grades.of)} points")
+    blocks += ["\n".join(f"· {note}" for note in grades.notes), *grades.isolation]
+    return "\n\n".join(filter(None, blocks))
 
 
-def _block(result):
-    head = f"{result.notebook}: {_number(result.points)} of {_number(result.of)} points ({result.seconds:.1f} s)"
+def _notebook(result):
+    head = f"{result.notebook}: {number(result.points)} of {number(result.of)} points ({result.seconds:.1f} s)"
     if result.refused:
         return f"{head}\n  ✘ {result.refused}"
     width = max([len(mark.exercise) for mark in result.marks], default=0)
     lines = [head]
     for mark in result.marks:
-        score = f"{_number(mark.points):>4} of {_number(mark.of):<4}"
+        score = f"{number(mark.points):>4} of {number(mark.of):<4}"
         says = {"solved": "", "unsolved": NOT_SOLVED}.get(mark.status, mark.question)
         hint = f"  [{mark.hint}]" if mark.hint and mark.status not in ("solved", "unsolved") else ""
         lines.append(f"  {SIGNS[mark.status]} {mark.exercise:<{width}} {score} {says}{hint}".rstrip())
@@ -32,70 +44,46 @@ def _block(result):
     return "\n".join(lines)
 
 
-def as_json(results):
-    """Return the results as JSON text."""
-    data = {
-        "format": 1,
-        "points": sum(r.points for r in results),
-        "of": sum(r.of for r in results),
-        "notebooks": [r.as_data() for r in results],
-    }
-    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+def _learners(grades):
+    lessons = grades.lessons
+    short = [lesson[:2] for lesson in lessons]
+    width = max(len(learner.name) for learner in grades.learners)
+    lines = [f"{'':<{width}} " + "".join(f"{name:>6}" for name in short) + f"{'total':>8}"]
+    for learner in grades.learners:
+        found = [grades.found(learner.key, lesson) for lesson in lessons]
+        cells = ["✘" if r and r.refused else number(r.points) if r else "" for r in found]
+        lines.append(f"{learner.name:<{width}} " + "".join(f"{cell:>6}" for cell in cells)
+                     + f"{number(grades.reached(learner.key)):>8}")  # fmt: skip
+    lines.append(f"{'of':<{width}} " + "".join(f"{number(grades.possible(lesson)):>6}" for lesson in lessons)
+                 + f"{number(grades.total):>8}")  # fmt: skip
+    refused = [f"✘ {result.notebook}: {result.refused}" for result in grades.results if result.refused]
+    return "\n".join([*lines, *refused])
 
 
-def junit(results):
-    """Return the results as JUnit XML text: a suite per notebook, a case per exercise.
+def _hints(grades):
+    hints = grades.hints()[:MOST_HINTS]
+    lines = [f"  {len(h.learners)} of {h.asked}  {h.lesson[:2]} {h.exercise} [{h.hint}]  {h.question}" for h in hints]
+    return "\n".join(["Most common:", *lines]) if lines else ""
 
-    A wrong answer is a failure, an answer that crashed or hung an error, an unsolved one is skipped. A notebook that
-    could not be graded is a suite with one case in error.
+
+def as_json(grades):
+    """Return the results as JSON text: no pictures, no absolute paths, no secret.
+
+    Parameters
+    ----------
+    grades : labs.course.grade.grades.Grades
     """
-    suites = [_suite(result) for result in results]
-    root = ET.Element("testsuites", name="Warp to Cluster", **_sums(suites))
-    root.extend(suites)
-    ET.indent(root)
-    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
-
-
-def _suite(result):
-    suite = ET.Element("testsuite", name=_xml(result.notebook))
-    properties = ET.SubElement(suite, "properties")
-    facts = {"points": _number(result.points), "of": _number(result.of), "isolation": result.isolation}
-    for name, value in facts.items():
-        ET.SubElement(properties, "property", name=name, value=_xml(value))
-    group = _xml(result.lesson or "unknown lesson")
-    each = f"{result.seconds / max(1, len(result.marks)):.3f}"
-    if result.refused:
-        case = ET.SubElement(suite, "testcase", classname=group, name="notebook", time=f"{result.seconds:.3f}")
-        ET.SubElement(case, "error", type="refused", message=_xml(result.refused))
-    for mark in () if result.refused else result.marks:
-        case = ET.SubElement(suite, "testcase", classname=group, name=_xml(mark.exercise), time=each)
-        says = {"type": _xml(mark.hint or mark.status), "message": _xml(mark.question or NOT_SOLVED)}
-        if mark.status in ("unsolved", "not graded"):
-            ET.SubElement(case, "skipped", message=NOT_SOLVED)
-        elif mark.status != "solved":
-            inner = ET.SubElement(case, "error" if mark.status == "lost" else "failure", **says)
-            inner.text = _xml(f"in the case: {mark.case}")
-        ET.SubElement(case, "system-out").text = _xml(f"{_number(mark.points)} of {_number(mark.of)} points")
-    counts = {"tests": "testcase", "failures": "testcase/failure", "errors": "testcase/error",
-              "skipped": "testcase/skipped"}  # fmt: skip
-    for name, path in counts.items():
-        suite.set(name, str(len(suite.findall(path))))
-    suite.set("time", f"{result.seconds:.3f}")
-    if result.notes:
-        ET.SubElement(suite, "system-out").text = _xml("\n".join(result.notes))
-    return suite
-
-
-def _sums(suites):
-    sums = {name: str(sum(int(s.get(name)) for s in suites)) for name in ("tests", "failures", "errors", "skipped")}
-    return sums | {"time": f"{sum(float(s.get('time')) for s in suites):.3f}"}
-
-
-def _xml(text):
-    """Text without the characters that XML 1.0 forbids."""
-    return "".join(c if c in "\t\n" or " " <= c <= "\ud7ff" or "\ue000" <= c <= "\ufffd" or c > "\uffff" else "�"
-                   for c in str(text))  # fmt: skip
-
-
-def _number(value):
-    return f"{value:.2f}".rstrip("0").rstrip(".")
+    names = {learner.key: learner.name for learner in grades.learners}
+    notebooks = []
+    for result in grades.results:
+        data = result.as_data() | {"learner": names[result.learner]}
+        data["marks"] = [{key: value for key, value in mark.items() if key != "picture"} for mark in data["marks"]]
+        notebooks.append(data)
+    learners = [
+        {"learner": learner.name, "points": grades.reached(learner.key), "of": grades.total,
+         "feedback": f"feedback/{learner.page}.html"}
+        for learner in grades.learners
+    ]  # fmt: skip
+    data = {"format": FORMAT, "points": grades.points, "of": grades.of, "learners": learners, "notes": grades.notes,
+            "notebooks": notebooks}  # fmt: skip
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"

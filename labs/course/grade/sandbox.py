@@ -1,6 +1,7 @@
 """Where kernels come from: a warm server, and jails as good as this system allows."""
 
 import contextlib
+import functools
 import os
 import shutil
 import site
@@ -11,16 +12,19 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from labs.course.grade import compiled, jail, library
+from labs.course.grade import compiled, jail, landlock, library, syscalls
 from labs.course.grade.fault import NoSandbox
 from labs.course.grade.kernel import Kernel, KernelLost, KernelSlow
 
 MB = 1 << 20
-MEMORY = 4096 * MB
-"""Most memory of one jail (bytes); also the address space of one process in it. A kernel with PyTorch maps 0.6 GB."""
-LIMITS = {"AS": MEMORY, "CPU": 900, "FSIZE": 64 * MB, "NPROC": 64, "NOFILE": 512, "CORE": 0}
-PROCESSES, DISK = 200, 512 * MB
+MEMORY, LEAST_MEMORY = 4096 * MB, 1024 * MB
+"""Most memory of one jail (bytes) when nothing else is said; also the address space of one process in it. A kernel
+with PyTorch maps 0.6 GB, so that with less than `LEAST_MEMORY` nothing could be graded."""
+LIMITS = {"CPU": 900, "FSIZE": 64 * MB, "NPROC": 64, "NOFILE": 512, "CORE": 0}
+PROCESSES, DISK, FILES = LIMITS["NPROC"], 512 * MB, 20_000
 SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/fonts", "/etc/alternatives")
+SEEN = ("/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu", "/dev/random", "/dev/urandom")
+"""What may be read besides `SYSTEM` where there are no namespaces; with them a jail has its own."""
 FIRST_UID, UIDS = 61000, 4000
 """As root, jails run as users from here on, a user each; two graders at the same time take different ones."""
 
@@ -41,10 +45,14 @@ class Sandbox:
         The same in words, for the result.
     hide : tuple of str
         Folders that must not be seen inside, whatever else is shown.
+    confine : bool
+        Whether, without namespaces, Landlock keeps a kernel to the files that it may see.
     own_user : bool
         Whether, started by root, a kernel runs as a user without rights.
     first_uid : int
         The number of that user; those that follow are for kernels that run at the same time.
+    memory : int
+        Bytes of one jail.
     """
 
     address: str
@@ -52,8 +60,10 @@ class Sandbox:
     isolate: bool
     isolation: str
     hide: tuple = ()
+    confine: bool = False
     own_user: bool = True
     first_uid: int = FIRST_UID
+    memory: int = MEMORY
 
     def connect(self):
         """Return a new connection to the warm server, for one kernel."""
@@ -76,17 +86,24 @@ class Sandbox:
         if bytecode and os.path.isdir(bytecode):
             shown[bytecode] = None
         read_only = [path for path in shown if path != "/"]
-        limits = dict(LIMITS) if jail.process_limit_is_ours() else {k: v for k, v in LIMITS.items() if k != "NPROC"}
+        covers = self._covers(read_only)
+        root = os.geteuid() == 0
+        limits = LIMITS | {"AS": self.memory}
+        if not (jail.process_limit_is_ours() if self.isolate else root and self.own_user):
+            del limits["NPROC"]  # it would count what else this user runs
         return {
             "isolate": self.isolate,
-            "uid": self.first_uid + slot if self.own_user else 0,
+            "uid": self.first_uid + slot if root and self.own_user else 0,
             "read_only": read_only,
-            "covers": self._covers(read_only),
+            "covers": covers,
+            "keep_to": _readable([*read_only, *SEEN], covers) if self.confine else None,
+            "refuse": syscalls.available(),
             "files": {},
             "env": environment(self.library),
             "limits": limits,
             "disk": DISK,
-            "memory": MEMORY,
+            "files_at_most": FILES,
+            "memory": self.memory,
             "processes": PROCESSES,
         }
 
@@ -117,7 +134,7 @@ def environment(folder):
 
 
 @contextlib.contextmanager
-def sandbox(packages=("labs",), hide=(), isolate=None):
+def sandbox(packages=("labs",), hide=(), isolate=None, *, memory=MEMORY):
     """Start a warm server; a context manager that yields a `Sandbox`.
 
     Parameters
@@ -129,12 +146,18 @@ def sandbox(packages=("labs",), hide=(), isolate=None):
     isolate : bool, optional
         False runs answers as plain child processes. By default namespaces are used where the system allows them, and
         `Sandbox.isolation` says in words when it does not.
+    memory : int
+        Bytes that one jail may use, at least `LEAST_MEMORY`.
 
     Raises
     ------
     NoSandbox
-        When no kernel starts, with the reason.
+        When no kernel starts, with the reason; or when `memory` is too little to start one.
     """
+    if memory < LEAST_MEMORY:
+        raise NoSandbox(
+            f"{memory / MB:.0f} MB are too little to start a kernel: allow {LEAST_MEMORY >> 30} GB or more."
+        )
     folder = tempfile.mkdtemp(prefix="labs-grade-")
     os.chmod(folder, 0o755)
     process = None
@@ -150,7 +173,7 @@ def sandbox(packages=("labs",), hide=(), isolate=None):
                 pass_fds=[server.fileno()], cwd="/", stdin=subprocess.DEVNULL, env=environment(str(inside)),
             )  # fmt: skip
         hidden = tuple(str(Path(path).resolve()) for path in hide)
-        yield _choose(folder + "/warm", str(inside), hidden, isolate)
+        yield _choose(folder + "/warm", str(inside), hidden, isolate, int(memory))
     finally:
         if process:
             process.kill()
@@ -158,36 +181,74 @@ def sandbox(packages=("labs",), hide=(), isolate=None):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _choose(address, inside, hide, isolate):
+def _choose(address, inside, hide, isolate, memory=MEMORY):
     """Try the better sandbox first; say why when it is not to be had."""
-    reasons, first_uid = [], FIRST_UID + os.getpid() % UIDS
+    made = functools.partial(
+        Sandbox, address, inside, hide=hide, memory=memory, first_uid=FIRST_UID + os.getpid() % UIDS
+    )
+    why = "this was asked for"
     if isolate is None or isolate:
-        if jail.LINUX:
-            try:
-                Kernel(found := Sandbox(address, inside, True, "isolated", hide, first_uid=first_uid)).kill()
-                return found
-            except KernelSlow as error:  # a busy machine must not cost the isolation
-                raise NoSandbox(f"{error}. Is this machine very busy? Try again.") from None
-            except KernelLost as error:
-                reasons.append(str(error))
-        else:
-            reasons.append(f"namespaces exist only on Linux, and this is {sys.platform}")
-        if isolate:
-            raise NoSandbox(f"The sandbox cannot be built: {reasons[-1]}")
-    else:
-        reasons.append("this was asked for")
-    text = f"not isolated: {reasons[-1]}. The answers ran as a plain child process with limits on time and memory"
-    text += "{}; they could read files of this machine and use its network."
-    choices = [(True, "")]
-    if os.geteuid() == 0:
-        choices.append((False, ", and as root, since no other user may read this Python"))
-    for own_user, more in choices:
-        try:
-            Kernel(found := Sandbox(address, inside, False, text.format(more), hide, own_user, first_uid)).kill()
+        why = f"namespaces exist only on Linux, and this is {sys.platform}"
+        if jail.LINUX and not (why := _fault(found := made(isolate=True, isolation="isolated"))):
             return found
-        except KernelLost as error:
-            why = str(error)
-    raise NoSandbox(f"No kernel can be started here: {why}")
+        if isolate:
+            raise NoSandbox(f"The sandbox cannot be built: {why}")
+    fault = ""
+    for own_user in (True, False) if os.geteuid() == 0 else (True,):
+        for confine in (True, False) if landlock.version() else (False,):
+            text = _told(why, own_user, confine)
+            if not (fault := _fault(found := made(isolate=False, isolation=text, confine=confine, own_user=own_user))):
+                return found
+    raise NoSandbox(f"No kernel can be started here: {fault}")
+
+
+def _fault(sandbox):
+    """Why no kernel starts in it; empty when one does."""
+    try:
+        Kernel(sandbox).kill()
+    except KernelSlow as error:  # a busy machine must not cost the isolation
+        raise NoSandbox(f"{error}. Is this machine very busy? Try again.") from None
+    except KernelLost as error:
+        return str(error)
+    return ""
+
+
+def _told(why, own_user, confine):
+    """What a sandbox without namespaces promises, and what it does not."""
+    root, version = os.geteuid() == 0, landlock.version() if confine else 0
+    user = ", and as root, since no other user may read this Python" if root and not own_user else ""
+    might = [] if version else ["read files of this machine"]
+    if not syscalls.available():
+        might.append("use its network")
+    might.append("talk to programs that listen on socket files")
+    if version < 6 and not (root and own_user):
+        might.append("end programs of this user")
+    kept = "; the system kept them from files that are not theirs" if version else ""
+    kept += (" and from the network" if kept else "; the system kept them from the network") * syscalls.available()
+    could = " and ".join([", ".join(might[:-1])] * (len(might) > 1) + might[-1:])
+    return (
+        f"not isolated: {why}. The answers ran as plain child processes with limits on time, memory, processes and"
+        f" files{user}{kept}. They could {could}."
+    )
+
+
+def _readable(shown, covers):
+    """What Landlock shall let be read: what is shown without what is covered in it."""
+    readable, listable = [], []
+
+    def add(path):
+        if path in covers or os.path.realpath(path) in covers:
+            return
+        if not any(_inside(covered, path) for covered in covers):
+            readable.append(path)
+            return
+        listable.append(path)
+        for entry in os.scandir(path):
+            add(entry.path)
+
+    for path in shown:
+        add(path)
+    return {"readable": readable, "listable": listable}
 
 
 def _holds_packages(path):

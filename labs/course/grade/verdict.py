@@ -8,14 +8,15 @@ import threading
 import time
 from dataclasses import dataclass
 
+from labs.course.grade import drawing
 from labs.course.grade.kernel import KernelLost
-from labs.course.grade.marks import Mark
+from labs.course.grade.marks import Mark, Part
+from labs.course.grade.reasons import HARMLESS
 from labs.course.grade.remote import MIME
+from labs.course.grade.words import block, tidy
 from labs.kit.exercise import Stopped, Wrong, plain
-
-PARTS = ("correct", "edge", "budget")
-EXHAUSTED = ("MemoryError", "can't start new thread", "Resource temporarily unavailable", "No space left on device")
-"""Errors after which a kernel is replaced: what has been used up there would fail the next exercise, too."""
+from labs.kit.exercise.case import PARTS
+from labs.kit.exercise.scoring import SHARES
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class Limits:
         One cell; all cases of one exercise; one notebook.
     verify : float
         One verdict.
+    picture : float
+        Drawing one picture.
     grace : float
         What a worker process may take beyond `total` before it is ended from outside.
     starts : int
@@ -38,6 +41,7 @@ class Limits:
     exercise: float = 60.0
     total: float = 600.0
     verify: float = 10.0
+    picture: float = 20.0
     grace: float = 60.0
     starts: int = 12
 
@@ -70,7 +74,7 @@ def seed(secret, exercise, cells):
     return int.from_bytes(digest[:4], "big") >> 1
 
 
-def judge(kernel, check, exercise, number, limits):
+def judge(kernel, check, exercise, number, limits, pictures=False):
     """Mark one exercise.
 
     All "correct" cases come first, then "edge", then "budget"; a part is left at its first case that does not pass,
@@ -86,6 +90,8 @@ def judge(kernel, check, exercise, number, limits):
     number : int
         Seed of the cases.
     limits : Limits
+    pictures : bool
+        Whether the picture of the first failing case is drawn.
 
     Returns
     -------
@@ -93,41 +99,91 @@ def judge(kernel, check, exercise, number, limits):
     alive : bool
         False when the kernel was lost on the way, or must be replaced; the points of the parts that had passed stand.
     """
-    until = time.monotonic() + limits.exercise
-    outcomes, first, alive, fresh = {}, None, True, True
+    began = time.monotonic()
+    until = began + limits.exercise
+    outcomes, first, alive, fresh, outputs = {}, None, True, True, []
     cases = exercise.cases(number)
     for part in PARTS:
         for index, case in enumerate(cases):
             if case.part != part or not alive:
                 continue
             try:
-                wrong = _judge_case(kernel, check, exercise, case, until, limits)
+                wrong, output = _judge_case(kernel, check, exercise, case, until, limits)
             except KernelLost as error:
                 alive = False
-                hint = "timeout" if "did not finish" in str(error) else "lost"
-                wrong = Wrong(hint, f"Does your code come to an end by itself? In the case “{case.title}” {error}.")
+                late = "did not finish" in str(error)
+                question = "Does your code come to an end by itself?" if late else "What ended your code?"
+                wrong = Wrong("timeout" if late else "lost", f"{question} In the case “{case.title}” {error}.")
             else:
-                fresh &= not (wrong and any(sign in wrong.message for sign in EXHAUSTED))
+                if wrong and wrong.hint == "error" and (met := kernel.limit_met(wrong.message)):
+                    limit, did = met
+                    fresh = limit in HARMLESS  # what has been used up would fail the next exercise, too
+                    wrong = Wrong("limit", f"Does your answer need that much? In the case “{case.title}” it {did}.")
             outcomes[index] = wrong
             if wrong is not None:
                 first = first or (case, wrong)
                 break
+            if pictures and exercise.achieved:
+                outputs.append((case, output))
         if first and first[0].part == "correct":
             break
     not_reached = Wrong("not_reached", "Not tried.")
-    points = exercise.score([(case, outcomes.get(i, not_reached)) for i, case in enumerate(cases)])
-    mark = Mark(exercise.id, exercise.title, points, exercise.points, "solved", core=exercise.core)
+    scored = [(case, outcomes.get(i, not_reached)) for i, case in enumerate(cases)]
+    told = {"points": exercise.score(scored), "parts": _parts(exercise.points, scored)}
     if first is None:
-        return mark, alive and fresh
-    case, wrong = first
-    status = "partly" if points else "unsolved" if wrong.hint == "unsolved" else "wrong" if alive else "lost"
-    described = {"hint": wrong.hint, "question": tidy(wrong.question), "case": case.title, "status": status}
-    return Mark(**vars(mark) | described), alive and fresh
+        told |= {"status": "solved", "achieved": _achieved(exercise, outputs, limits) if pictures else ()}
+    else:
+        case, wrong = first
+        status = (
+            "partly" if told["points"] else "unsolved" if wrong.hint == "unsolved" else "wrong" if alive else "lost"
+        )
+        told |= {"status": status, "hint": wrong.hint, "question": tidy(wrong.question), "case": tidy(case.title)}
+        if status != "unsolved":
+            told |= {"evidence": block(wrong.evidence), "then": tuple(block(str(text)) for text in wrong.then)}
+            told |= {"picture": _picture(exercise, wrong, limits) if pictures else ""}
+    seconds = round(time.monotonic() - began, 3)
+    mark = Mark(exercise.id, exercise.title, of=exercise.points, core=exercise.core, seconds=seconds, **told)
+    return mark, alive and fresh
+
+
+def _parts(points, scored):
+    """What each part gave. Those of a wrong answer give nothing, even when they passed (see `scoring.score`)."""
+    present = [part for part in PARTS if any(case.part == part for case, _ in scored)]
+    whole, right, parts = sum(SHARES[part] for part in present), True, []
+    for part in present:
+        hints = [wrong.hint for case, wrong in scored if case.part == part and wrong is not None]
+        state = "passed" if not hints else "not reached" if set(hints) == {"not_reached"} else "failed"
+        right &= part != "correct" or state == "passed"
+        of = round(points * SHARES[part] / whole, 2)
+        parts.append(Part(part, of if right and state == "passed" else 0.0, of, state))
+    return tuple(parts)
+
+
+def _picture(exercise, wrong, limits):
+    """Drawn here, on the trusted side; but from values that a learner's process sent, so under an alarm."""
+    try:
+        with alarm(limits.picture):
+            return drawing.drawn(wrong.picture, salt=exercise.id)
+    except (_TooLong, Exception):
+        return drawing.FAILED
+
+
+def _achieved(exercise, outputs, limits):
+    """What a right answer achieved, as its report in the notebook says it."""
+    if exercise.achieved is None:
+        return ()
+    try:
+        with alarm(limits.verify):
+            told = exercise.achieved(outputs)
+            told = [("", told)] if isinstance(told, str) else told
+            return tuple((tidy(str(name)), tidy(str(value))) for name, value in told)
+    except (_TooLong, Exception):  # a decoration never costs a point
+        return ()
 
 
 def _judge_case(kernel, check, exercise, case, until, limits):
-    """The `Wrong` that one case deserves, or None."""
-    untouched = False
+    """The `Wrong` that one case deserves, or None; and the output, where there is one."""
+    untouched, output = False, None
     try:
         output, untouched = _remote(kernel, check, exercise, case, max(0.1, until - time.monotonic()))
     except KernelLost:
@@ -144,10 +200,10 @@ def _judge_case(kernel, check, exercise, case, until, limits):
             wrong = exercise.judge(case, replay)
     except _TooLong:
         took = f"Yours took more than {limits.verify:.0f} s to compare."
-        return Wrong("shape", f"What form should the result have? {took}")
+        return Wrong("shape", f"What form should the result have? {took}"), None
     if wrong is not None and untouched:
-        return Wrong("unsolved", "This one is not solved yet.")
-    return wrong
+        return Wrong("unsolved", "This one is not solved yet."), None
+    return wrong, output
 
 
 def _remote(kernel, check, exercise, case, timeout):
@@ -199,9 +255,3 @@ def alarm(seconds):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def tidy(text, length=300):
-    """One line of printable text, whatever a learner's process has put into a message."""
-    text = "".join(c if c.isprintable() else " " for c in text[: 2 * length]).strip()
-    return text if len(text) <= length else text[: length - 2] + " …"

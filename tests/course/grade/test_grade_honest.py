@@ -135,7 +135,7 @@ def test_not_isolated_is_said_and_grades_the_same(course, open_box, tmp_path):
     path.write_text(json.dumps(learner({"coder": STUBS["coder"], "patience": "import os; os._exit(0)"}, first=daemon)))
     result = grade_notebook(path, course, b"secret", open_box)
     assert result.points == 8
-    assert result.isolation.startswith("not isolated: no namespaces in this test. The answers ran as a plain child")
+    assert result.isolation.startswith("not isolated: no namespaces in this test. The answers ran as plain child")
     assert not [p.pid for p in psutil.process_iter(["cmdline"]) if "9" + mark in (p.info["cmdline"] or [])]
 
 
