@@ -1,4 +1,4 @@
-"""axe-core, the checker of accessibility, fetched once from npm into build/ (MPL-2.0; used by tests, never published)."""
+"""axe-core, the checker of accessibility, fetched once from npm into build/ (MPL-2.0; for tests, never published)."""
 
 import fcntl
 import shutil

@@ -1,5 +1,6 @@
 """The built book read as files: no link is dead, nothing comes from elsewhere, every picture has words."""
 
+import itertools
 import re
 from collections import Counter
 from html.parser import HTMLParser
@@ -108,4 +109,4 @@ def test_headings_do_not_skip_a_level(read):
     for page, found in read.items():
         levels = found.headings
         assert 1 in levels, page  # the theme repeats it for printing
-        assert all(after <= before + 1 for before, after in zip(levels, levels[1:])), (page, levels)
+        assert all(after <= before + 1 for before, after in itertools.pairwise(levels)), (page, levels)
