@@ -90,4 +90,4 @@ lock: $(VENV)/dev ## renew requirements.txt (all extras; the CPU build's name is
 	(echo "# Every package of the course with all extras, as tested. Renewed by: make lock"; sed -e 's/^\(torch==[0-9.]*\)+cpu/\1/' -e '/^$$/d' -e '/considered to be unsafe/d' build/lock.txt) > requirements.txt
 
 clean: ## remove what was built (not your notebooks, not the environment)
-	rm -rf build book/_build book/lessons
+	rm -rf build book/_build book/lessons book/generated
