@@ -176,6 +176,15 @@ class Kernel:
             first = rest = ""
         return f"it {rest}" if first == "lost" and rest else "it ended the kernel's process"
 
+    def crowded(self):
+        """Whether so many processes and threads were left behind that the next exercise might find no room."""
+        self.deadline = time.monotonic() + 10
+        try:
+            self.alive.send(b"n")
+            return int(self._hear("members")[1]) > self.spec["processes"] // 2
+        except (KernelLost, OSError, ValueError):
+            return True
+
     def limit_met(self, text):
         """The limit of this kernel that an error's text tells of (see `reasons.met`), or None."""
         return reasons.met(text, self.spec)
