@@ -24,6 +24,7 @@ FIGURES = {
     "cuda-cpp": "bench.cuda_cpp",
     "tensor-cores": "bench.tensor_cores",
     "readers": "bench.readers",
+    "grading": "bench.grading",
 }
 FORMAT = 1  # of the JSON file
 

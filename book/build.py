@@ -1,13 +1,14 @@
-"""Build the book: python book/build.py [--all]
+"""Build the book: python book/build.py [--all] [--benchmarks FILE ...]
 
-Lessons come from solutions/ with their stored outputs; nothing is executed. Answers are folded. Warnings are errors.
-MathJax comes from npm at build time and is served with the book, so that a page asks no other host for anything.
+Lessons come from solutions/ with their stored outputs; nothing in them is executed. Answers are folded. Warnings are
+errors. MathJax comes from npm at build time and is served with the book, so that a page asks no other host.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,18 @@ import tarfile
 import tempfile
 import time
 from pathlib import Path
+
+import yaml
+from builder.benchmarks import benchmarks_page, renew
+from builder.launch import Repository, repository
+from builder.lesson_map import lesson_map
+from builder.lesson_pages import write_lessons
+from builder.outline import outline
+from builder.references import gathered
+from builder.ring_picture import moving_picture
+from builder.ring_run import ring_of_the_lesson, run_ring
+
+from labs.course.doctor.table import table as traps
 
 BOOK = Path(__file__).resolve().parent
 ROOT = BOOK.parent
@@ -32,7 +45,8 @@ def vendor_mathjax(target: Path = BOOK / "vendor" / "mathjax") -> None:
         subprocess.run([npm, "pack", MATHJAX, "--silent"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         archive = next(Path(folder).glob("*.tgz"))
         with tarfile.open(archive) as tar:
-            tar.extractall(folder, filter="data")
+            # Debian 12's Python 3.11.2 has no filters yet.
+            tar.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
         es5 = Path(folder) / "package" / "es5"
         fonts = Path("output/chtml/fonts/woff-v2")
         shutil.copytree(es5 / fonts, target / fonts, dirs_exist_ok=True)
@@ -40,53 +54,26 @@ def vendor_mathjax(target: Path = BOOK / "vendor" / "mathjax") -> None:
         shutil.copy(Path(folder) / "package" / "LICENSE", target)
 
 
-def folded(notebook: dict) -> dict:
-    """The lesson as the book shows it: answers, set-up and checks folded away, no editing metadata.
-
-    Parameters
-    ----------
-    notebook : dict
-        A notebook (nbformat 4) as JSON.
-
-    Returns
-    -------
-    dict
-        A new notebook; the given one is left alone.
-    """
-    cells = []
-    for cell in notebook["cells"]:
-        role = cell["metadata"].get("nbgrader", {})
-        tags = list(cell["metadata"].get("tags", []))
-        if cell["cell_type"] == "code" and role.get("solution") and "hide-input" not in tags:
-            tags.append("hide-input")
-        cells.append(cell | {"metadata": {"tags": tags} if tags else {}})
-    return notebook | {"cells": cells}
+def configured_repository(config: Path = BOOK / "_config.yml") -> Repository | None:
+    """The repository that LABS_REPOSITORY (and LABS_REF) or else book/_config.yml names, or None."""
+    named = yaml.safe_load(config.read_text(encoding="utf-8")).get("repository") or {}
+    url = os.environ.get("LABS_REPOSITORY") or named.get("url", "")
+    return repository(url, os.environ.get("LABS_REF") or named.get("branch", "main"))
 
 
-def copy_lessons(source: Path = ROOT / "solutions", target: Path = BOOK / "lessons") -> list[Path]:
-    """Copy every lesson into the book and drop the ones that are gone."""
+def write_parts(public: Repository | None, target: Path = BOOK / "generated") -> int:
+    """Write what the pages include, and the lessons; returns the number of lessons."""
+    entries = outline(ROOT)
     shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
-    copied = []
-    for path in sorted(source.glob("[0-9][0-9]_*.ipynb")):
-        copied.append(target / path.name)
-        copied[-1].write_text(json.dumps(folded(json.loads(path.read_text()))))
-    return copied
-
-
-def write_front_page(
-    lesson: Path = ROOT / "solutions" / "08_all_reduce.ipynb",
-    cell_id: str = "watch-reduce-scatter",
-    target: Path = BOOK / "lessons" / "front.html",
-) -> None:
-    """The moving picture of the front page: a player that a lesson has stored, so that it shows real code's run."""
-    for cell in json.loads(lesson.read_text())["cells"]:
-        if cell["id"] == cell_id:
-            for output in cell["outputs"]:
-                if html := output.get("data", {}).get("text/html"):
-                    target.write_text("".join(html))
-                    return
-    raise SystemExit(f"{lesson.name}: no picture in cell {cell_id!r} for the front page. Run: make solutions")
+    target.mkdir()
+    run = run_ring(ring_of_the_lesson(ROOT / "solutions" / "08_all_reduce.ipynb"))
+    (target / "ring.html").write_text(moving_picture(run), encoding="utf-8")
+    (target / "map.html").write_text(lesson_map(entries), encoding="utf-8")
+    (target / "references.md").write_text(gathered(entries, ROOT), encoding="utf-8")
+    (target / "trouble.md").write_text(traps(), encoding="utf-8")
+    measured = json.loads((BOOK / "benchmarks.json").read_text(encoding="utf-8"))
+    (target / "benchmarks.md").write_text(benchmarks_page(measured), encoding="utf-8")
+    return len(write_lessons(entries, ROOT / "solutions", BOOK / "lessons", public))
 
 
 def build(builder_arguments: list[str]) -> int:
@@ -100,18 +87,28 @@ def build(builder_arguments: list[str]) -> int:
 
 
 def main() -> int:
+    """Build what the command line asks for; 0 when there was no warning."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--all", action="store_true", help="build every page anew")
+    parser.add_argument(
+        "--benchmarks",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="take over what `make bench` measured (build/bench.json) into book/benchmarks.json, then build",
+    )
     options = parser.parse_args()
     began = time.monotonic()
+    if options.benchmarks:
+        print(f"book/benchmarks.json has {renew(options.benchmarks, BOOK / 'benchmarks.json')} figures.")
     vendor_mathjax()
-    lessons = copy_lessons()
-    write_front_page()
+    public = configured_repository()
+    lessons = write_parts(public)
     status = build(["--all"] if options.all else [])
     if status == 0:
         page = BOOK / "_build" / "html" / "index.html"
         seconds = time.monotonic() - began
-        print(f"The book is built: {len(lessons)} lessons, {seconds:.0f} s. Open {page.relative_to(ROOT)}")
+        print(f"The book is built: {lessons} lessons, {seconds:.0f} s. Open {page.relative_to(ROOT)}")
     return status
 
 

@@ -60,10 +60,16 @@ def _parser():
     _add_grade_arguments(verb)
     verb = add("publish", _publish, "Write notebooks/ from solutions/.")
     verb.add_argument("--check", action="store_true", help="write nothing, fail when the two differ")
+    verb.add_argument("--colab", metavar="DIR", help="write the lessons for Google Colab there instead")
+    verb.add_argument("--repository", metavar="URL", default="", help="with --colab: where the course is cloned from")
+    verb.add_argument("--ref", default="main", help="with --colab: its branch or tag (default: main)")
     verb = add("solutions", _solutions, "Execute changed lessons and store their outputs.")
     verb.add_argument("names", nargs="*", metavar="NAME", help="for example 08_all_reduce; every lesson by default")
     verb.add_argument("--all", action="store_true", help="also those that have not changed")
     verb.add_argument("--check", action="store_true", help="execute nothing, fail when outputs are missing or stale")
+    verb = add("nbgrader", _nbgrader, "Write a course folder for nbgrader's own tools.")
+    verb.add_argument("folder", metavar="DIR", help="for example class")
+    verb.add_argument("names", nargs="*", metavar="NAME", help="for example 08_all_reduce; every lesson by default")
     verb = add("lint", _lint, "Check the lessons against the rules of the course.")
     verb.add_argument("names", nargs="*", metavar="NAME")
     return parser
@@ -104,9 +110,13 @@ def _lessons(options):
 
 
 def _publish(options):
-    from labs.course import publish
+    from labs.course import colab, publish
 
     root = catalogue.course_root()
+    if options.colab:
+        names = colab.write_all(root, options.colab, options.repository, options.ref)
+        print(f"{len(names)} lessons for Colab in {options.colab}.")
+        return
     if not options.check:
         written = publish.write_all(root)
         print("\n".join(f"notebooks/{name}" for name in written) or "notebooks/ is up to date.")
@@ -142,6 +152,13 @@ def _solutions(options):
         same = "" if done.changed else ", the same as before"
         print(f"{done.name}: {done.seconds:.1f} s{slow}, {done.size / 1000:.0f} kB{same}", flush=True)
     return 1 if failed else 0
+
+
+def _nbgrader(options):
+    from labs.course.nbgrader import write_course
+
+    written = write_course(options.folder, options.names)
+    print(f"{options.folder}: {', '.join(written)}\nNext, there: nbgrader generate_assignment {written[0]}")
 
 
 def _lint(options):

@@ -2,7 +2,8 @@
 
 The settings stand in the folder jupyterlab/ beside this file, which JupyterLab reads as its application settings: they
 are defaults that a user's own settings override. No question about news, no look for updates, a line number before
-each line (reports say "line 7 of your cell"), saving every 30 s, and of nbgrader only the Validate button.
+each line (reports say "line 7 of your cell"), saving every 30 s, and of nbgrader only the Validate button: its pages
+for instructors need a course folder of their own (`python -m labs nbgrader`) and complain where there is none.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 SETTINGS = Path(__file__).parent / "jupyterlab"
 WELCOME = "notebooks/00_welcome.ipynb"
+LEFT_OUT = {f"nbgrader.server_extensions.{page}": False for page in ("assignment_list", "course_list", "formgrader")}
 
 
 def lab_command(root, arguments=(), *, administrator=None):
@@ -39,6 +41,7 @@ def lab_command(root, arguments=(), *, administrator=None):
     own = [
         f"--ServerApp.root_dir={root}",
         f"--LabApp.app_settings_dir={SETTINGS}",
+        f"--ServerApp.jpserver_extensions={LEFT_OUT}",
         "--LabApp.news_url=None",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]

@@ -104,7 +104,7 @@ class Overview:
                 f"<tr{here}><th scope='row' style='text-align:left'>{_link(line.name, line.number)}</th>"
                 f"<td>{time}</td><td>{line.solved} of {line.exercises}</td><td>{bar}</td><td>{label}</td></tr>"
             )
-        head = "".join(f"<th scope='col'>{text}</th>" for text in ("Lesson", "Time", "Solved", "", "Points"))
+        head = "".join(f"<th scope='col'>{text}</th>" for text in ("Lesson", "Time", "Solved", "Progress", "Points"))
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>" if rows else ""
         step = html.escape(self.step())
         if self.next is not None:

@@ -79,7 +79,7 @@ def _words(text, slabs, name):
 
 def _draw(text, slabs):
     from labs.kit.draw.shapes import rectangles
-    from labs.kit.draw.style import INK, OWNERS, RED, SKY, SMALL, drawing, paper, text_width
+    from labs.kit.draw.style import INK, OWNERS, RED, SKY, SMALL, drawing, ink_on, paper, text_width
 
     size = max(len(text), 1)
     height = TITLE + LANE * (len(slabs) + 1) + 40
@@ -89,10 +89,12 @@ def _draw(text, slabs):
         axes.text(LEFT, 10, "the lines of the file", va="center_baseline", fontsize=SMALL)
         for number, (begin, end) in enumerate(lines_of(text)):
             box = (x(begin), TITLE, x(end), TITLE + LANE - 5)
-            rectangles(axes, [box], facecolor=SKY if number % 2 else "none", edgecolor=INK, lw=0.7)
+            fill = SKY if number % 2 else "none"
+            rectangles(axes, [box], facecolor=fill, edgecolor=INK, lw=0.7)
             shown = text[begin:end].rstrip("\r\n")
             if text_width(shown, SMALL) < box[2] - box[0] - 4:
-                axes.text((box[0] + box[2]) / 2, TITLE + 8, shown, ha="center", va="center_baseline", fontsize=SMALL)
+                middle = (box[0] + box[2]) / 2, TITLE + 8
+                axes.text(*middle, shown, ha="center", va="center_baseline", fontsize=SMALL, color=ink_on(fill))
         for rank, (begin, end) in enumerate(slabs):
             top = TITLE + LANE * (rank + 1)
             axes.text(LEFT - 6, top + 8, f"rank {rank}", ha="right", va="center_baseline", fontsize=SMALL)

@@ -14,9 +14,14 @@ def _average_cases(seed):
     def values(world_size, numel):
         return r.integers(-50, 50, (world_size, numel)).astype(np.float64)
 
+    # One number each says little: these are alike, so that no number is near their sum, a quarter of it or zero.
+    one = r.integers(20, 50, (4, 1)).astype(np.float64)
+    one[3] += one.sum() % 4 == 0  # a quarter that is no whole number shows who rounds
+    thirds = values(3, 5)
+    thirds[0, 0] += thirds[:, 0].sum() % 3 == 0  # and a third of it who lost digits
     return [
-        Case("4 ranks, one number each", {"values": values(4, 1)}),
-        Case("3 ranks, 5 numbers each", {"values": values(3, 5)}),
+        Case("4 ranks, one number each", {"values": one}),
+        Case("3 ranks, 5 numbers each", {"values": thirds}),
         Case("8 ranks, 100 numbers each", {"values": values(8, 100)}),
         Case("a single rank", {"values": values(1, 3)}, "edge"),
         Case("no numbers at all", {"values": values(4, 0)}, "edge"),

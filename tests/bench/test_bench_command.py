@@ -66,6 +66,12 @@ def test_a_quick_start_up(tmp_path):
     check_form(record, ["start-up"])
 
 
+@pytest.mark.skipif("LABS_SOAK" not in os.environ, reason="nbclient takes long for a lesson; make soak runs it")
+def test_a_quick_class_is_graded(tmp_path):
+    _, record = measure(["grading"], tmp_path)
+    check_form(record, ["grading"])
+
+
 def test_one_figure_that_fails_does_not_take_the_others_with_it(tmp_path, monkeypatch, capsys):
     from bench.measure import Row, Series
 

@@ -1,5 +1,8 @@
-"""A JupyterLab for the tests in this folder; it ends with them. (The browser comes from tests/conftest.py.)"""
+"""A JupyterLab and the built book for the tests in this folder. (The browser comes from tests/conftest.py.)"""
 
+import fcntl
+import functools
+import http.server
 import json
 import os
 import shutil
@@ -7,8 +10,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -72,3 +77,69 @@ def lab(tmp_path_factory):
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
         log.close()
+
+
+@dataclass(frozen=True)
+class Site:
+    """The built book, served from this machine.
+
+    Attributes
+    ----------
+    folder : Path
+        Where its files are.
+    address : str
+        Where a browser finds them; ends with "/".
+    pages : tuple of str
+        Every page that was built, as a path below both.
+    """
+
+    folder: Path
+    address: str
+    pages: tuple[str, ...]
+
+    @property
+    def lessons(self):
+        """The pages that are lessons."""
+        return tuple(page for page in self.pages if page.startswith("lessons/"))
+
+
+@pytest.fixture(scope="session")
+def site():
+    """The book, built once a run whatever the number of workers, on a local server."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    (ROOT / "build").mkdir(exist_ok=True)
+    with open(ROOT / "build" / "book-tests", "a+") as stamp:
+        fcntl.flock(stamp, fcntl.LOCK_EX)
+        stamp.seek(0)
+        if stamp.read() != run:
+            built = subprocess.run([sys.executable, "book/build.py"], cwd=ROOT, capture_output=True, text=True)
+            assert built.returncode == 0, built.stdout[-3000:] + built.stderr[-3000:]
+            stamp.truncate(0)
+            stamp.write(run)
+    folder = ROOT / "book" / "_build" / "html"
+    pages = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.html"))
+    # Sphinx copies some files of its theme that look like pages; nothing leads there.
+    pages = tuple(page for page in pages if not page.startswith("_static/"))
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield Site(folder, f"http://127.0.0.1:{server.server_port}/", pages)
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def reader(browser, site):
+    """A page of the browser that notes in `elsewhere` which other hosts were asked, and in `errors` what went wrong."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.elsewhere, page.errors = [], []
+    page.on("request", lambda r: r.url.startswith((site.address, "data:", "blob:")) or page.elsewhere.append(r.url))
+    page.on("console", lambda m: page.errors.append(m.text) if m.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    page.on("response", lambda r: page.errors.append(f"{r.status} {r.url}") if r.status >= 400 else None)
+    yield page
+    page.close()

@@ -4,7 +4,8 @@ set -euo pipefail
 
 missing=()
 need() { command -v "$1" >/dev/null 2>&1 || missing+=("$2"); }
-need chromium chromium
+command -v chromium-browser >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || need chromium chromium
+need git git
 need npm npm
 need ip iproute2
 need g++ g++

@@ -1,14 +1,16 @@
-"""pyproject.toml, the lock and environment.yml say the same, and nothing of where they were made."""
+"""pyproject.toml, the lock and the conda environments say the same, and nothing of where they were made."""
 
 import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,9 +26,12 @@ def locked():
     return {canonicalize_name(name): version.strip() for name, version in pairs.items()}
 
 
-def conda_pip_entries():
-    """The pip section of environment.yml."""
-    spec = yaml.safe_load((ROOT / "environment.yml").read_text())
+ENVIRONMENTS = {"environment.yml": [], "environment-gpu.yml": EXTRAS["gpu"]}
+
+
+def conda_pip_entries(name):
+    """The pip section of a conda environment."""
+    spec = yaml.safe_load((ROOT / name).read_text())
     return next(d["pip"] for d in spec["dependencies"] if isinstance(d, dict))
 
 
@@ -43,19 +48,39 @@ def test_torch_is_locked_without_a_build_name_or_hashes():
     assert "--hash" not in text and "://" not in text
 
 
-def test_conda_installs_the_core_in_the_locked_versions():
-    entries = conda_pip_entries()
-    pinned = {canonicalize_name(e.split("==")[0]): e.split("==")[1] for e in entries if "==" in e}
-    wanted = {canonicalize_name(r.name) for r in CORE} | {"nbval"}
-    assert set(pinned) == wanted
-    assert all(locked()[name] == version for name, version in pinned.items())
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_conda_installs_the_core_in_the_locked_versions(name):
+    entries = conda_pip_entries(name)
+    pinned = [Requirement(e) for e in entries if not e.startswith("-")]
+    wanted = {canonicalize_name(r.name): r.extras for r in [*CORE, *ENVIRONMENTS[name]]} | {"nbval": set()}
+    assert {canonicalize_name(r.name): r.extras for r in pinned} == wanted
+    assert all(str(r.specifier) == f"=={locked()[canonicalize_name(r.name)]}" for r in pinned)
     assert entries[-1] == "-e ."
 
 
-def test_python_versions_agree():
-    spec = yaml.safe_load((ROOT / "environment.yml").read_text())
+def test_only_the_cpu_environment_takes_pytorch_from_its_index_of_cpu_wheels():
+    assert [e for e in conda_pip_entries("environment.yml") if e.startswith("--")] == [
+        "--extra-index-url https://download.pytorch.org/whl/cpu"
+    ]
+    assert not [e for e in conda_pip_entries("environment-gpu.yml") if e.startswith("--")]
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_python_versions_agree(name):
+    spec = yaml.safe_load((ROOT / name).read_text())
     python = next(d for d in spec["dependencies"] if isinstance(d, str) and d.startswith("python="))
     assert Requirement("python" + PROJECT["requires-python"]).specifier.contains(python.split("=")[1])
+
+
+def test_what_is_locked_installs_on_the_first_python_that_the_course_takes():
+    """Debian 12 has Python 3.11.2; a package that wants 3.11.5 stops `make lab` there, after half the download."""
+    lock, wrong = locked(), []
+    for found in distributions():
+        needs = found.metadata.get("Requires-Python")
+        same = lock.get(canonicalize_name(found.metadata["Name"])) == found.version.split("+")[0]
+        if same and needs and not SpecifierSet(needs).contains("3.11.0"):
+            wrong.append(f"{found.metadata['Name']} {found.version} needs Python {needs}")
+    assert not wrong
 
 
 def test_this_environment_follows_the_lock():

@@ -27,13 +27,6 @@ def test_the_readme_lists_a_lesson(lesson):
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
-def test_the_front_page_lists_a_lesson(lesson):
-    _, title, _, time = row((ROOT / "book" / "index.md").read_text(), lesson.number)
-    assert f"lessons/{lesson.name}" in title
-    assert time == f"{lesson.minutes} min"
-
-
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 def test_instructors_find_a_lesson_with_its_time_and_three_errors(lesson):
     text = (ROOT / "book" / "teaching.md").read_text()
     section = re.search(rf"(?ms)^## Lesson {lesson.number:02} ·.*?(?=^## |\Z)", text)

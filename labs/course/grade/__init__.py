@@ -13,7 +13,8 @@ module        idea
 `sandbox`     where kernels come from
 `kernel`      one kernel, seen from the trusted side
 `reasons`     words for the limits that an answer met
-`notebook`    reading notebooks nobody vouches for, and the plan of what runs
+`notebook`    reading notebooks nobody vouches for, and the plan of what runs; `recognise` finds cells that lost their
+              names, and older versions of a lesson
 `remote`      calling an answer, inside the sandbox
 `verdict`     one exercise: secret cases, outputs as plain data, verdicts under an alarm
 `grade`       one notebook, and many

@@ -10,7 +10,7 @@ import nbformat
 
 import labs
 from labs.course.anatomy import Check, opening_box
-from labs.course.grade import notebook
+from labs.course.grade import notebook, recognise
 from labs.course.grade.fault import CourseError
 
 NAME = re.compile(r"(\d\d)_([a-z][a-z0-9_]*)")
@@ -30,12 +30,15 @@ class Lesson:
         Texts of cells that no answer needs; they are skipped when a learner left them as they are.
     exercises : dict of str to labs.kit.exercise.Exercise
         The exercises that the check cells name, in their order.
+    form : recognise.Form
+        What the source looks like.
     """
 
     name: str
     locked: dict
     shown: frozenset
     exercises: dict
+    form: object = None
 
 
 @dataclass(frozen=True)
@@ -97,15 +100,13 @@ class Course:
         return re.compile(rf"(?<![a-z0-9]){name.replace('_', '[-_ ]')}(?![a-z0-9])", re.IGNORECASE)
 
     def by_contents(self, path):
-        """The lesson whose checks a learner's file holds most of; None when there is no such lesson."""
+        """How many checks of each lesson a learner's file holds, for lessons of which it holds any, as a dict."""
         try:
             text = notebook.read_bytes(path).decode(errors="replace")
         except notebook.BadNotebook:
-            return None
-        asked = set(re.findall(r"exercises\.([a-z_]\w*)\(", text))
-        counts = sorted((len(asked & checks), name) for name, checks in self._checks.items())
-        best = [name for count, name in counts if count and count == counts[-1][0]]
-        return best[0] if len(best) == 1 else None
+            return {}
+        asked = set(re.findall(r"exercises\.([A-Za-z_]\w*)\(", text))
+        return {name: count for name, checks in self._checks.items() if (count := len(asked & checks))}
 
     @functools.cached_property
     def _checks(self):
@@ -142,7 +143,7 @@ class Course:
                 if not hasattr(found, exercise):
                     raise CourseError(f"{path.name} checks exercises.{exercise}, but {module} has no such exercise.")
                 exercises[exercise] = getattr(found, exercise)
-        return Lesson(name, locked, notebook.shown(source), exercises)
+        return Lesson(name, locked, notebook.shown(source), exercises, recognise.Form.of(source, locked))
 
     def _source(self, name):
         path = self.source_dir / f"{name}.ipynb"

@@ -11,7 +11,7 @@ import time
 from collections import deque
 from multiprocessing.connection import wait
 
-from labs.course.grade import notebook
+from labs.course.grade import notebook, oracles, recognise
 from labs.course.grade.kernel import Kernel, KernelLost
 from labs.course.grade.marks import Mark, Result
 from labs.course.grade.reasons import HARMLESS
@@ -59,10 +59,11 @@ def grade_notebook(path, course, secret, sandbox, *, limits=None, slot=0, lesson
     marks = {id: Mark(id, e.title, 0, e.points, core=e.core) for id, e in lesson.exercises.items()}
     notes, refused = [], ""
     try:
-        cells = notebook.read(path)
+        cells, before, after = recognise.recognise(notebook.read(path), lesson.form)
         plan = notebook.plan(cells, lesson.locked, lesson.shown)
-        notes += plan.notes
+        notes += [*before, *plan.notes]
         _Play(plan, lesson, cells, secret, sandbox, slot, limits, began, marks, notes, pictures).run()
+        notes += after
     except notebook.BadNotebook as error:
         refused = tidy(f"this file was not graded: {error}")
     seconds = time.monotonic() - began
@@ -167,7 +168,8 @@ def grade_as_they_come(work, course, secret, sandbox, *, limits=None, jobs=1, pi
     """
     limits = limits or Limits()
     for name in {name for _, name in work} - {""}:
-        course.lesson(name)  # a fault of the course shows here, once; and forked workers find the lesson imported
+        lesson = course.lesson(name)  # a fault of the course shows here, once; and forked workers find it imported
+        oracles.prepare(lesson.exercises.values())
     if pictures:
         _import_drawing()
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")

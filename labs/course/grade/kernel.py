@@ -60,8 +60,7 @@ class Kernel:
         self.buffer = b""
         try:
             self.alive.sendall(json.dumps(spec).encode() + b"\n")
-            init = int(self._expect("init"))
-            self._expect("ready")
+            init = self._started()
             self._connect(info, f"/proc/{init}/root{ipc}/k" if sandbox.isolate else ipc + "/k")
         except BaseException:
             self.kill()
@@ -82,11 +81,16 @@ class Kernel:
         line, _, self.buffer = self.buffer.partition(b"\n")
         return line.decode(errors="replace")
 
-    def _expect(self, word):
+    def _started(self):
+        """Process number of the jail's init. Monitor and init speak for themselves, so either may be heard first."""
+        said = dict(self._hear("init", "ready") for _ in range(2))
+        return int(said["init"])
+
+    def _hear(self, *words):
         first, _, rest = self._line().partition(" ")
-        if first != word:
+        if first not in words:
             raise KernelLost(f"the kernel {rest}" if first == "lost" else rest or first)
-        return rest
+        return first, rest
 
     def _connect(self, info, path):
         while True:  # no learner's code has run yet, so the path is what we think it is
@@ -112,7 +116,7 @@ class Kernel:
                 raise KernelSlow("the kernel did not start in time") from None
             raise
         self.alive.send(b"c")  # connected: the jail closes the folder of its socket for writing
-        self._expect("closed")
+        self._hear("closed")
 
     def _spoke(self, wait=0.0):
         return bool(select.select([self.alive], [], [], wait)[0])
@@ -171,6 +175,15 @@ class Kernel:
         except KernelLost:
             first = rest = ""
         return f"it {rest}" if first == "lost" and rest else "it ended the kernel's process"
+
+    def crowded(self):
+        """Whether so many processes and threads were left behind that the next exercise might find no room."""
+        self.deadline = time.monotonic() + 10
+        try:
+            self.alive.send(b"n")
+            return int(self._hear("members")[1]) > self.spec["processes"] // 2
+        except (KernelLost, OSError, ValueError):
+            return True
 
     def limit_met(self, text):
         """The limit of this kernel that an error's text tells of (see `reasons.met`), or None."""

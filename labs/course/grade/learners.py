@@ -164,8 +164,14 @@ def _walk(top):
 
 
 def _people(parts, course):
-    """Whom the folders name, from above; folders that are called like a lesson name nobody."""
-    return [who for part in parts if not course.name_of(part + ".ipynb") and (who := names.of_folder(part))]
+    """Whom the folders name, from above. A folder that is called like a lesson names nobody, unless it says more."""
+    found = []
+    for part in parts:
+        lesson = course.name_of(part + ".ipynb")
+        who = names.from_system(part)
+        who = who or (names.of_file(part, course.pattern(lesson)) if lesson else names.of_folder(part))
+        found += [who] if who else []
+    return found
 
 
 def _groups(found):
@@ -192,11 +198,14 @@ def _alone(path, course):
 
 def lesson_of(path, course):
     """The lesson of a file by its name, its folder's name or what it checks; and notes on how it was found."""
-    if lesson := course.name_of(path) or course.name_of(path.parent.name + ".ipynb"):
-        return lesson, ()
-    if lesson := course.by_contents(path):
-        return lesson, (f"the file {names.readable(path.name)} is named after no lesson; its checks are of {lesson}",)
-    return "", ()
+    named = course.name_of(path) or course.name_of(path.parent.name + ".ipynb") or ""
+    counts = course.by_contents(path)
+    most = max(counts.values(), default=0)
+    best = [lesson for lesson, count in counts.items() if count == most]
+    if len(best) != 1 or counts.get(named) or (named and most < 2):
+        return named, ()
+    called = f"is named after {named}" if named else "is named after no lesson"
+    return best[0], (f"the file {names.readable(path.name)} {called}; its checks are of {best[0]}",)
 
 
 def _owner(folder, course):

@@ -58,12 +58,15 @@ class Who:
 
 def of_folder(name):
     """Whom a folder's name names; None for one that says nothing (``notebooks``, ``attempt 2``)."""
-    if _NEUTRAL.fullmatch(name.strip()):
-        return None
+    return None if _NEUTRAL.fullmatch(name.strip()) else from_system(name) or _who(name)
+
+
+def from_system(name):
+    """Whom a folder's name names, when a system for handing in wrote it; else None."""
     for pattern in _FOLDERS:
         if found := pattern.fullmatch(name):
             return _who(found["name"], found.groupdict().get("number") or "")
-    return _who(name)
+    return None
 
 
 def of_file(stem, lesson_name):

@@ -27,6 +27,21 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Document:
+    """A learner's notebook.
+
+    Attributes
+    ----------
+    cells : tuple of Cell
+    program : str
+        What it was saved with, as far as it shows, or empty.
+    """
+
+    cells: tuple
+    program: str = ""
+
+
+@dataclass(frozen=True)
 class Plan:
     """What to do with a notebook.
 
@@ -42,9 +57,9 @@ class Plan:
 
 
 def read(path):
-    """Return the cells of a learner's notebook.
+    """Read a learner's notebook.
 
-    Only their text counts. Outputs, metadata (but the name of a cell), ids and points are never looked at.
+    Only the text of cells counts. Outputs, metadata (but the name of a cell), ids and points are never looked at.
 
     Parameters
     ----------
@@ -52,7 +67,7 @@ def read(path):
 
     Returns
     -------
-    tuple of Cell
+    Document
 
     Raises
     ------
@@ -63,16 +78,27 @@ def read(path):
         document = json.loads(raw)
         if type(document) is not dict or "nbformat" not in document:
             raise BadNotebook("it is not a notebook")
-        if document["nbformat"] != 4:
+        form = document["nbformat"]
+        if form != 4:
             document = nbformat.convert(nbformat.reads(raw.decode(), as_version=nbformat.NO_CONVERT), 4)
-        cells = tuple(_cell(cell) for cell in document["cells"])
+        cells, program = tuple(_cell(cell) for cell in document["cells"]), _program(document, form)
     except BadNotebook:
         raise
     except Exception as error:  # a hostile file may fail in any way
         raise BadNotebook(f"it is not a notebook, or a damaged one ({type(error).__name__})") from None
     if len(cells) > MAX_CELLS:
         raise BadNotebook(f"it has {len(cells)} cells; at most {MAX_CELLS} are graded")
-    return cells
+    return Document(cells, program)
+
+
+def _program(document, form):
+    """What a notebook was saved with, from the traces that programs leave."""
+    if form != 4:
+        return f"an old program, in format {form}"
+    marks = [document.get("metadata"), *(cell.get("metadata") for cell in document["cells"])]
+    keys = {key for mark in marks if type(mark) is dict for key in mark}
+    traces = {"colab": "Colab", "outputId": "Colab", "vscode": "VS Code", "nteract": "nteract", "jupytext": "Jupytext"}
+    return next((name for key, name in traces.items() if key in keys), "")
 
 
 def read_bytes(path):
@@ -99,6 +125,7 @@ def read_bytes(path):
 
 def _cell(cell):
     source = cell["source"] if type(cell["source"]) is str else "".join(cell["source"])
+    source = source.replace("\r\n", "\n").replace("\r", "\n")  # as some editors on Windows save it
     name = ""
     metadata = cell.get("metadata", {})
     if type(metadata) is dict and type(metadata.get("nbgrader")) is dict:
@@ -140,14 +167,15 @@ def locked(source):
 
 def shown(source):
     """Return the texts of the source's cells that only show or measure something."""
-    return frozenset(_even(cell.source) for cell in source.cells if cell.cell_type == "code" and _only_shows(cell))
+    return frozenset(even(cell.source) for cell in source.cells if cell.cell_type == "code" and _only_shows(cell))
 
 
 def _only_shows(cell):
     return bool(SHOWN_TAGS & set(cell.metadata.get("tags", [])))
 
 
-def _even(source):
+def even(source):
+    """Text of a cell without what editors change unasked: blanks at the ends of lines, empty lines around."""
     return "\n".join(line.rstrip() for line in source.strip().splitlines())
 
 
@@ -177,13 +205,29 @@ def plan(cells, locks, shows=frozenset()):
             if not _unchanged(cell, locks[cell.name]):
                 notes.append(f"the locked cell {cell.name} had been changed and was restored")
             steps.append(locks[cell.name])
-        elif cell.code and cell.source.strip() and _even(cell.source) not in shows:
+        elif cell.code and cell.source.strip() and even(cell.source) not in shows:
             steps.append(cell)
     missing = [name for name in locks if name not in place]
     notes += [f"the locked cell {name} was missing and was put back" for name in missing]
     steps = [locks[n] for n in missing if isinstance(locks[n], Cell)] + steps  # imports and set-up first
     steps += [locks[n] for n in missing if isinstance(locks[n], Check)]
+    _before_what_needs_them(steps, locks, notes)
     return Plan(*_behind_answers(steps, notes))
+
+
+def _before_what_needs_them(steps, locks, notes):
+    """A locked cell that is no check (the set-up) is moved before the cells that follow it in the source."""
+    order = list(locks.values())
+    for position, cell in enumerate(order):
+        if isinstance(cell, Check):
+            continue
+        follow = [item for item in order[position + 1 :] if isinstance(item, Check)]
+        names = {check.exercise for check in follow}
+        first = next((i for i, s in enumerate(steps) if s in follow or (isinstance(s, Cell) and s.name in names)), None)
+        here = steps.index(cell)
+        if first is not None and first < here:
+            steps.insert(first, steps.pop(here))
+            notes.append(f"the locked cell {cell.name} stood behind cells that need it and was moved up")
 
 
 def _behind_answers(steps, notes):
@@ -202,7 +246,7 @@ def _unchanged(cell, wanted):
     if not cell.code:
         return False
     if isinstance(wanted, Cell):
-        return _even(cell.source) == _even(wanted.source)
+        return even(cell.source) == even(wanted.source)
     try:
         return parse_check(cell.source) == wanted
     except (ValueError, RecursionError, MemoryError):

@@ -127,6 +127,7 @@ def judge(kernel, check, exercise, number, limits, pictures=False):
                 outputs.append((case, output))
         if first and first[0].part == "correct":
             break
+    fresh = fresh and alive and not kernel.crowded()
     not_reached = Wrong("not_reached", "Not tried.")
     scored = [(case, outcomes.get(i, not_reached)) for i, case in enumerate(cases)]
     told = {"points": exercise.score(scored), "parts": _parts(exercise.points, scored)}

@@ -33,13 +33,14 @@ def watch(first, alive, spec, *, end, connected, members):
     first : int
         The process to wait for, a child of this one. It ends with the status of the learner's process (see `status`).
     alive : socket.socket
-        The byte ``c`` is answered by ``closed``; when the other end closes, so does the jail.
+        The byte ``c`` is answered by ``closed``, ``n`` by ``members`` and the number of processes and threads; when
+        the other end closes, so does the jail.
     spec : dict
         As for `jail.enter`.
     end : callable
         ``end()`` ends all processes of the jail.
     connected : callable
-        Called on that byte.
+        Called on ``c``.
     members : callable
         ``members()`` gives the process ids of the jail.
     """
@@ -61,6 +62,9 @@ def watch(first, alive, spec, *, end, connected, members):
                 word = b""
             if not word:
                 break
+            if word == b"n":
+                say(alive, f"members {sum(map(_threads, members()))}")
+                continue
             connected()
             say(alive, "closed")
             counting = True
@@ -105,6 +109,12 @@ def excess(pids, spec):
 
 def _resident(pid):
     return _sum_of(f"/proc/{pid}/status", ("RssAnon:", "RssShmem:"))
+
+
+def _threads(pid):
+    with contextlib.suppress(OSError):
+        return len(os.listdir(f"/proc/{pid}/task"))
+    return 0
 
 
 def _share(pid):

@@ -106,7 +106,8 @@ class Prediction:
                 "text/html": shell("lk-told", f"Prediction: {self.question}", body),
                 "text/plain": f"{self.question}\n{sentence} {span}",
             }
-        return self.widget()._repr_mimebundle_()
+        view = {"version_major": 2, "version_minor": 0, "model_id": self.widget().model_id}  # ipywidgets 7 and 8
+        return {"application/vnd.jupyter.widget-view+json": view, "text/plain": repr(self)}
 
     def __repr__(self):
         said = "no prediction yet" if self.value is None else with_unit(self.value, self.unit)

@@ -67,8 +67,11 @@ def attempts(exercise_id) -> int:
 def record(exercise_id, solved, points=0.0, of=0.0, lesson="") -> int:
     """Note one check and return the number of failed checks so far, this one included.
 
-    An exercise that was solved once stays solved, with its best points.
+    An exercise that was solved once stays solved, with its best points. Where nbgrader grades, the answers are somebody
+    else's, and nothing is noted.
     """
+    if os.environ.get("NBGRADER_EXECUTION") == "autograde":
+        return int(not solved)
     failed = 0
 
     def change(data):

@@ -171,3 +171,14 @@ def test_questions_never_raise_and_always_explain(answer, words, capsys):
 def test_a_question_is_complete_or_refused(right, why):
     with pytest.raises(ValueError, match="q"):
         Question("q", "?", CHOICES, right, why)
+
+
+def test_ipywidgets_7_as_on_colab_shows_the_slider_too(monkeypatch):
+    """There, widgets display themselves by side effect and have no mime bundle."""
+    import ipywidgets
+
+    monkeypatch.delenv("LABS_STATIC", raising=False)
+    monkeypatch.delattr(ipywidgets.Widget, "_repr_mimebundle_")
+    question = ask()
+    shown = question._repr_mimebundle_()
+    assert shown["application/vnd.jupyter.widget-view+json"]["model_id"] == question.widget().model_id

@@ -116,3 +116,12 @@ def test_the_folder_can_be_chosen(monkeypatch, tmp_path):
     assert progress.folder() == tmp_path / "x"
     monkeypatch.delenv("LABS_STATE")
     assert progress.folder().name == "warp-to-cluster"
+
+
+def test_who_grades_others_with_nbgrader_keeps_their_own_progress(monkeypatch):
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    assert progress.record("ring", False) == 1 and progress.record("ring", True, points=3, of=3) == 0
+    assert "ring" not in progress.load()
+    monkeypatch.setenv("NBGRADER_EXECUTION", "validate")  # a learner's own button
+    progress.record("ring", True, points=3, of=3)
+    assert progress.load()["ring"].solved

@@ -13,6 +13,7 @@ import threading
 import time
 
 from labs.kit.gpu.cplusplus.building import Library, worker_program
+from labs.kit.native.memory import anonymous_file
 
 MOST_ARENA = 1 << 30
 """Bytes of arrays in one launch. The memory is taken only when it is written to."""
@@ -22,7 +23,7 @@ class Arena:
     """Memory of this process that the child sees, too. Survives the child."""
 
     def __init__(self):
-        if not hasattr(os, "memfd_create"):
+        if sys.platform != "linux":
             raise RuntimeError(
                 "CUDA C++ on the CPU needs Linux, and this is another system. On macOS or Windows, open the course in a"
                 " Linux container or WSL; everything that is written in Python runs here as it is"
@@ -31,8 +32,7 @@ class Arena:
 
         limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]  # counts for this memory, too
         self.size = MOST_ARENA if limit == resource.RLIM_INFINITY else min(MOST_ARENA, limit)
-        self.file = os.memfd_create("cuda-arena")
-        os.ftruncate(self.file, self.size)
+        self.file = anonymous_file(self.size)
         self.memory = mmap.mmap(self.file, self.size)
 
 
@@ -49,7 +49,7 @@ class Child:
         self.loaded: dict = {}
         self._buffer = b""
         self._printed = 0
-        self._output = os.memfd_create("cuda-output")
+        self._output = anonymous_file(0)
         commands, self._commands = os.pipe()
         self._replies, replies = os.pipe()
         try:

@@ -31,7 +31,7 @@ class Comparison:
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
         say = html.escape
-        head = "".join(f'<th scope="col">{say(column)}</th>' for column in ("", *self.columns))
+        head = "<td></td>" + "".join(f'<th scope="col">{say(column)}</th>' for column in self.columns)
         body = "".join(
             f'<tr><th scope="row">{say(label)}</th>{"".join(f"<td>{say(cell)}</td>" for cell in cells)}</tr>'
             for label, cells in self.rows
