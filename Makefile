@@ -59,9 +59,10 @@ test: system $(VENV)/dev ## everything that CI checks
 	$(CLEAN_STATE) $(BIN)/python -m pytest tests -n 2 --dist loadfile
 	$(CLEAN_STATE) $(BIN)/python -m pytest solutions --nbval-lax --nbval-cell-timeout=120 --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadfile
 
-lint: $(VENV)/dev ## style of code and lessons
+lint: $(VENV)/dev ## style, spelling and links of code and lessons
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/python -m labs lint
 
 check: $(VENV)/dev ## notebooks/ is published, solutions/ are executed, the book builds without a warning

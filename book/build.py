@@ -1,4 +1,4 @@
-"""Build the book: python book/build.py [--all]
+"""Build the book: python book/build.py [--all] [--benchmarks FILE ...]
 
 Lessons come from solutions/ with their stored outputs; nothing in them is executed. Answers are folded. Warnings are
 errors. MathJax comes from npm at build time and is served with the book, so that a page asks no other host.
@@ -7,6 +7,7 @@ errors. MathJax comes from npm at build time and is served with the book, so tha
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -17,12 +18,16 @@ import time
 from pathlib import Path
 
 import yaml
+from builder.benchmarks import benchmarks_page, renew
 from builder.launch import Repository, repository
 from builder.lesson_map import lesson_map
 from builder.lesson_pages import write_lessons
 from builder.outline import outline
+from builder.references import gathered
 from builder.ring_picture import moving_picture
 from builder.ring_run import ring_of_the_lesson, run_ring
+
+from labs.course.doctor.table import table as traps
 
 BOOK = Path(__file__).resolve().parent
 ROOT = BOOK.parent
@@ -64,6 +69,10 @@ def write_parts(public: Repository | None, target: Path = BOOK / "generated") ->
     run = run_ring(ring_of_the_lesson(ROOT / "solutions" / "08_all_reduce.ipynb"))
     (target / "ring.html").write_text(moving_picture(run), encoding="utf-8")
     (target / "map.html").write_text(lesson_map(entries), encoding="utf-8")
+    (target / "references.md").write_text(gathered(entries, ROOT), encoding="utf-8")
+    (target / "trouble.md").write_text(traps(), encoding="utf-8")
+    measured = json.loads((BOOK / "benchmarks.json").read_text(encoding="utf-8"))
+    (target / "benchmarks.md").write_text(benchmarks_page(measured), encoding="utf-8")
     return len(write_lessons(entries, ROOT / "solutions", BOOK / "lessons", public))
 
 
@@ -81,8 +90,17 @@ def main() -> int:
     """Build what the command line asks for; 0 when there was no warning."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--all", action="store_true", help="build every page anew")
+    parser.add_argument(
+        "--benchmarks",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="take over what `make bench` measured (build/bench.json) into book/benchmarks.json, then build",
+    )
     options = parser.parse_args()
     began = time.monotonic()
+    if options.benchmarks:
+        print(f"book/benchmarks.json has {renew(options.benchmarks, BOOK / 'benchmarks.json')} figures.")
     vendor_mathjax()
     public = configured_repository()
     lessons = write_parts(public)

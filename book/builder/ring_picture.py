@@ -139,7 +139,9 @@ def _middle(run, clock, rules):
     moments = [(0.0, "each has its own", 0.0)]
     for number in range(1, run.rounds + 1):
         start, end = _span(run, number)
-        moments.append((clock.share(start), "adding up" if _adds(run, number) else "handing out", end))
+        # A moment later, so that whoever steps to the end of a round still reads that round's time.
+        begins = clock.share(start) + 100 * 0.1 / clock.seconds
+        moments.append((begins, "adding up" if _adds(run, number) else "handing out", end))
     moments.append((clock.share(run.time) + 4, "all have the sum", run.time))
     ends = [start for start, _, _ in moments[1:]] + [100.0]
     for (start, words, time), end in zip(moments, ends, strict=True):

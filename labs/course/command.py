@@ -162,10 +162,16 @@ def _nbgrader(options):
 
 
 def _lint(options):
-    from labs.course.lint import check_course, check_lesson
+    from labs.course import lint
 
+    root = catalogue.course_root()
     paths = catalogue.sources(names=options.names)
-    faults = [fault for path in paths for fault in check_lesson(path)] + check_course(catalogue.lessons())
+    faults = [fault for path in paths for fault in lint.check_lesson(path)]
+    faults += lint.check_course(catalogue.lessons()) + lint.check_links(root) + lint.check_pages(root)
+    if lint.can_check_spelling():
+        faults += lint.check_spelling(paths, root / "pyproject.toml")
+    else:
+        print(lint.NOT_INSTALLED, file=sys.stderr)
     print("\n".join(faults) or f"{len(paths)} lessons keep the rules.")
     return 1 if faults else 0
 

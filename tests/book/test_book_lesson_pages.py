@@ -96,3 +96,18 @@ def test_links_of_outputs_lead_to_pages(root, entries):
     page = lesson_page(welcome, entries[0], entries, None)
     outputs = json.dumps([cell.get("outputs") for cell in page["cells"]])
     assert "08_all_reduce.html" in outputs and ".ipynb" not in outputs
+
+
+def test_no_lesson_stores_a_widget_that_the_book_could_not_show(root):
+    """Every slider has a static twin: no output of a lesson is a widget's model or its bare name."""
+    for path in sorted((root / "solutions").glob("*.ipynb")):
+        notebook = json.loads(path.read_text())
+        assert "widgets" not in notebook["metadata"], path.name
+        for cell in notebook["cells"]:
+            for output in cell.get("outputs", ()):
+                data = output.get("data", {})
+                assert not any("widget" in kind for kind in data), (path.name, cell["id"])
+                text = "".join(data.get("text/plain", ""))
+                assert "text/html" in data or not text.startswith(
+                    ("FloatSlider(", "IntSlider(", "interactive(", "VBox(", "HBox(", "Output(", "Explorer(", "<labs.")
+                ), (path.name, cell["id"], text[:60])

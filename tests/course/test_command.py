@@ -21,6 +21,7 @@ from labs.course.lab import WELCOME, lab_command
 def course(tmp_path, monkeypatch):
     """A course of one lesson without exercises, in place of the real one."""
     (tmp_path / "solutions").mkdir()
+    (tmp_path / "pyproject.toml").write_text("[tool.codespell]\n")
     box = "# 90 · Tiny\n\n> **You will build** nothing.\n> **You need** nothing · **Time** 5 minutes · **Points** 0"
     cells = [
         {"cell_type": "markdown", "id": "title", "metadata": {}, "source": box},
@@ -61,6 +62,17 @@ def test_solutions_runs_once_and_then_keeps(course, capsys):
 def test_lint_names_what_is_wrong(course, capsys):
     assert command.main(["lint"]) == 1
     assert "90_tiny.ipynb: no heading says 'Predict'" in capsys.readouterr().out
+
+
+def test_lint_reads_links_and_spelling_too(course, capsys):
+    (course / "README.md").write_text("# Tiny\n\n[gone](gone.md)\n\n### Deep\n")
+    path = course / "solutions" / "90_tiny.ipynb"
+    path.write_text(path.read_text().replace("nothing.", "what you recieve."))  # codespell:ignore recieve
+    assert command.main(["lint"]) == 1
+    out = capsys.readouterr().out
+    assert "README.md, line 3: the link gone.md leads nowhere" in out
+    assert "README.md, line 5: '### Deep' skips a level" in out
+    assert "90_tiny.ipynb, cell 1 (title), line 3: 'recieve' is misspelt" in out  # codespell:ignore recieve
 
 
 def test_lessons_are_listed(course, capsys):

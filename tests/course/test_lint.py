@@ -53,7 +53,7 @@ def cells():
         check("extra", 1),
         prose("quiz", "## Check yourself"),
         code("choice", '### BEGIN SOLUTION\nanswer = "c"\n### END SOLUTION', tags=["choose", "show"], solution=True),
-        prose("sources", "## Sources"),
+        prose("sources", "## Sources\n\n- A. Author: *A book*, 1999."),
     ]
     return {cell["id"]: cell for cell in good}
 
@@ -94,6 +94,31 @@ def test_the_opening_box_is_complete(cells, faults, part, words):
 def test_the_announced_points_are_those_of_the_exercises(cells, faults):
     cells["title"]["source"] = BOX.replace("Points** 4", "Points** 5")
     assert faults() == ["90_bad.ipynb: the opening box announces 5 points, but the exercises give 4."]
+
+
+def test_a_lesson_takes_an_hour_and_needs_only_lessons_before_it(cells, faults):
+    cells["title"]["source"] = BOX.replace("50 min", "70 min")
+    assert faults() == ["90_bad.ipynb: the opening box announces 70 minutes; the core fits in 60."]
+    cells["title"]["source"] = BOX.replace("need** 00", "need** 00 Welcome, 90 Bad")
+    assert faults() == ["90_bad.ipynb: it needs lesson 90, which does not come before it."]
+
+
+EMPTY = [
+    ("sources", "## Sources\n\nMany.", "no list of sources"),
+    ("choice", None, "no question"),
+    ("setup", "## Predicted", "no cell below 'Predict'"),
+]
+
+
+@pytest.mark.parametrize(("cell", "source", "words"), EMPTY)
+def test_something_stands_below_the_fixed_headings(cells, faults, cell, source, words):
+    if source is None:
+        cells[cell]["metadata"]["tags"] = ["show"]
+    elif cell == "setup":
+        cells["next"] = cells.pop("predict") | {"id": "next"}  # the last cell: nothing below
+    else:
+        cells[cell]["source"] = source
+    assert any(words in fault for fault in faults()), faults()
 
 
 @pytest.mark.parametrize(
@@ -141,7 +166,7 @@ def test_rules_for_the_text_of_a_cell(cells, faults, cell, source, words):
 
 
 TAG_FAULTS = [
-    ("look", ["shwo"], "the tag 'shwo' means nothing here"),
+    ("look", ["shwo"], "the tag 'shwo' means nothing here"),  # codespell:ignore shwo
     ("total", ["show"], 'cell 5 (total): the tag "show" is for cells that no answer needs'),
     ("check-total", ["show"], "cell 6 (check-total): the tag"),
     ("setup", ["show"], "cell 3 (setup): the tag"),
@@ -201,6 +226,23 @@ def test_a_player_has_at_most_12_frames(cells, faults):
     ]
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"image/png": "iVBORw0KGgo=", "text/plain": "<Figure>"},
+        {"text/html": "<svg width='9'></svg>"},
+        {"text/html": '<img src="data:,">'},
+    ],
+)
+def test_a_picture_has_a_text_alternative(cells, faults, data):
+    cells["look"]["outputs"] = [page("") | {"data": data}]
+    assert faults() == [
+        "90_bad.ipynb, cell 4 (look): it shows a picture without a text alternative. Show a Picture of labs.kit.draw."
+    ]
+    cells["look"]["outputs"] = [page('<svg role="img" aria-label="Two ranks"></svg><img alt="A ring" src="data:,">')]
+    assert faults() == []
+
+
 def test_a_stored_error_is_meant_to_be_there(cells, faults):
     cells["look"]["outputs"] = [{"output_type": "error", "ename": "E", "evalue": "", "traceback": []}]
     assert "its stored output is an error" in faults()[0]
@@ -220,9 +262,29 @@ def test_ids_and_widgets_are_looked_at(cells, faults):
     assert 'also has the id "total"' in faults()[0]
 
 
-def test_two_lessons_do_not_share_an_exercise_id():
-    def lesson(name):
-        return types.SimpleNamespace(path=types.SimpleNamespace(name=name), exercises=(EXERCISES["total"],))
+def lesson(name, *exercises):
+    return types.SimpleNamespace(path=types.SimpleNamespace(name=name), exercises=exercises)
 
-    (fault,) = check_course([lesson("90_a.ipynb"), lesson("91_b.ipynb")])
+
+def test_two_lessons_do_not_share_an_exercise_id():
+    first = lesson("90_a.ipynb", exercise("total", 3), exercise("other", 3))
+    (fault,) = check_course([first, lesson("91_b.ipynb", exercise("total", 3), exercise("more", 3))])
     assert fault.startswith("91_b.ipynb: the exercise total has the id of one in 90_a.ipynb")
+
+
+CORES = [
+    ([("a", 3, True)], "1 exercises are its core"),
+    ([(letter, 3, True) for letter in "abcde"], "5 exercises are its core"),
+    ([("a", 3, True), ("b", 3, False), ("c", 3, True)], "an extension stands before"),
+    ([("a", 3, True), ("b", 2.5, True)], "b gives 2.5 points"),
+]
+
+
+@pytest.mark.parametrize(("exercises", "words"), CORES)
+def test_core_and_extensions_have_their_order_number_and_points(exercises, words):
+    (fault,) = check_course([lesson("90_a.ipynb", *(exercise(*each) for each in exercises))])
+    assert fault.startswith("90_a.ipynb: ") and words in fault
+
+
+def test_a_core_of_two_and_an_extension_of_any_points_is_good():
+    assert check_course([lesson("90_a.ipynb", exercise("a", 3), exercise("b", 1), exercise("c", 1.5, False))]) == []

@@ -76,7 +76,7 @@ def test_reading_behind_an_array_is_told_with_its_name(mark_cpp):
 
 
 def test_what_does_not_compile_costs_the_answer_and_no_more(mark_cpp):
-    result = mark_cpp(RIGHT.replace("return lab", "retrun lab"))
+    result = mark_cpp(RIGHT.replace("return lab", "retrun lab"))  # codespell:ignore retrun
     assert merge(result).points == 0
     assert sum(mark.points for mark in result.marks) == sum(POINTS.values()) - POINTS["sort_merge"]
     assert any("CompileError" in note for note in result.notes)

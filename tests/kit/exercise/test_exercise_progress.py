@@ -57,7 +57,7 @@ def test_a_file_that_is_not_json_is_kept_aside(state):
     state.mkdir()
     (state / "progress.json").write_text('{"exercises": {"ring": {"solved": tru')
     progress.record("ring", False)
-    assert (state / "progress.broken.json").read_text().endswith("tru")
+    assert (state / "progress.broken.json").read_text().endswith("tru")  # codespell:ignore tru
 
 
 def test_fields_of_the_wrong_type_fall_back(state):

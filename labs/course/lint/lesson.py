@@ -1,4 +1,4 @@
-"""The rules that every lesson keeps, each broken one as a sentence that names the notebook and the cell."""
+"""The rules for the cells and the exercises of a lesson."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import re
 import symtable
 from pathlib import Path
 
-from labs.course.anatomy import opening_box, parse_check
+from labs.course.anatomy import parse_check
 from labs.course.canonical import NotebookError, canonical, read, where
 from labs.course.catalogue import BAD_NAME, LESSON_FILE, exercises_of
 from labs.course.execute import SIZE_LIMIT
+from labs.course.lint.prose import check_lesson_prose, check_pictures
 from labs.course.stubs import CPP_MAGICS, clear_source
 
 MAX_LINES = 15
 MAX_FRAMES = 12
 CORE_SHARE = 0.7
-HEADINGS = ("Predict", "Check yourself", "Sources")
+CORE_EXERCISES = range(2, 5)
+POINTS = (1, 2, 3)  # explain or predict, repair, write
 TAGS = frozenset({
     "choose", "hide-cell", "hide-input", "hide-output", "measure", "nbval-check-output", "nbval-ignore-output",
     "raises-exception", "show",
@@ -60,18 +62,22 @@ def check_lesson(path, exercises=None):
     if path.stat().st_size > SIZE_LIMIT:
         size = path.stat().st_size / 1e6
         faults.append(f"{path.name} is {size:.2f} MB; a notebook may be {SIZE_LIMIT / 1e6:.0f} MB. Show less.")
-    faults += _check_prose(path.name, notebook, exercises)
+    total = sum(exercise.points for exercise in exercises.values())
+    faults += check_lesson_prose(path.name, notebook, total)
     faults += _check_points(path.name, exercises)
     faults += _check_exercises(path.name, notebook, exercises)
     for index, cell in enumerate(notebook.cells):
         if cell.cell_type == "code":
-            faults += _check_cell(where(path.name, index, cell), cell)
+            place = where(path.name, index, cell)
+            faults += [*_check_cell(place, cell), *check_pictures(place, cell)]
     faults += _check_show(path.name, notebook)
     return faults
 
 
 def check_course(lessons):
-    """Check what concerns several lessons: progress is kept by exercise id, so no two lessons share one.
+    """Check the exercises of all lessons: core and extensions, points, and that no two share an id.
+
+    Progress is kept by exercise id, so two of one id would be one.
 
     Parameters
     ----------
@@ -83,6 +89,7 @@ def check_course(lessons):
     """
     owner, faults = {}, []
     for lesson in lessons:
+        faults += _check_core(lesson.path.name, lesson.exercises)
         for exercise in lesson.exercises:
             if exercise.id in owner:
                 faults.append(
@@ -101,30 +108,6 @@ def _tags(cell):
     return set(cell.metadata.get("tags", ()))
 
 
-def _check_prose(name, notebook, exercises):
-    """The opening box and the fixed headings."""
-    box = opening_box(notebook)
-    if not box.title:
-        yield f"{name}: the first cell has no title like '# 08 · All-reduce'."
-    parts = {
-        "**You will build** ...": box.builds, "**You need** ...": box.needs, "**Time** 50 minutes": box.minutes,
-        "**Points** 14": box.points is not None,
-    }  # fmt: skip
-    for text, there in parts.items():
-        if not there:
-            yield f"{name}: the opening box (lines that begin with '>') does not say '{text}'."
-    total = sum(exercise.points for exercise in exercises.values())
-    if box.points is not None and box.points != total:
-        yield f"{name}: the opening box announces {box.points} points, but the exercises give {total}."
-    headings = [
-        line.lstrip("#").strip() for cell in notebook.cells if cell.cell_type == "markdown"
-        for line in cell.source.split("\n") if re.match(r"#{2,4} ", line)
-    ]  # fmt: skip
-    for wanted in HEADINGS:
-        if not any(re.search(rf"\b{wanted}\b", heading, re.IGNORECASE) for heading in headings):
-            yield f"{name}: no heading says '{wanted}'. Every lesson has one."
-
-
 def _check_points(name, exercises):
     """70 % of the points for the core, 30 % for the extensions, to the nearest point that whole exercises allow."""
     core = sum(exercise.points for exercise in exercises.values() if exercise.core)
@@ -134,6 +117,18 @@ def _check_points(name, exercises):
             f"{name}: the core gives {core} of {total} points, that is {core / total:.0%}; it should be 70 % "
             f"({CORE_SHARE * total:.1f}), to within a point."
         )
+
+
+def _check_core(name, exercises):
+    """Two to four exercises are the core, come first, and give the points of their kind."""
+    core = [exercise.core for exercise in exercises]
+    if core and sum(core) not in CORE_EXERCISES:
+        yield f"{name}: {sum(core)} exercises are its core; a lesson's core has two to four."
+    if core != sorted(core, reverse=True):
+        yield f"{name}: an extension stands before an exercise of the core. Extensions come last."
+    for exercise in exercises:
+        if exercise.core and exercise.points not in POINTS:
+            yield f"{name}: {exercise.id} gives {exercise.points} points; write gives 3, repair 2, explain 1."
 
 
 def _check_exercises(name, notebook, exercises):
