@@ -1,5 +1,5 @@
 /* What the theme gets wrong or cannot know: names that differ from the visible text, a region without a name, empty
-   headers of tables, and which boxes scroll, so that the keyboard stops at those and at no others. */
+   headers of tables, where the focus goes when a menu closes, and which boxes scroll, so that the keyboard stops at those and at no others. */
 (function () {
   "use strict";
 
@@ -25,6 +25,17 @@
       side.setAttribute("aria-label", "Book");
     }
   }
+
+  /* A menu that closes leaves the focus nowhere; it belongs to the button that opened it. */
+  var opener = null;
+  document.addEventListener("click", function (event) {
+    opener = (event.target.closest && event.target.closest(".sidebar-toggle, .search-button__button")) || opener;
+  }, true);
+  document.addEventListener("close", function () {
+    setTimeout(function () {
+      if (opener && document.activeElement === document.body) opener.focus();
+    }, 0);
+  }, true); /* does not bubble */
 
   /* Markdown makes every cell of the first row a header, also an empty corner; the column below it names the rows. */
   function corners() {

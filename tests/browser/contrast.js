@@ -41,8 +41,9 @@
       const words = text.textContent.trim();
       const box = text.getBoundingClientRect();
       if (!words || !box.width) continue;
-      count += 1;
       const style = getComputedStyle(text);
+      if (!opacity(text, svg) || style.visibility !== "visible") continue; // not shown at present
+      count += 1;
       const size = parseFloat(style.fontSize) * Math.hypot(svg.getScreenCTM().a, svg.getScreenCTM().b);
       const wanted = size >= 24 || (size >= 18.66 && +style.fontWeight >= 700) ? 3 : 4.5;
       const ink = colour(style.fill);

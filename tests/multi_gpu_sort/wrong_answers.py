@@ -214,6 +214,17 @@ def cut(a, b, diagonal):
     },
     "sort_ranks": {
         "power_of_two": changed(SORT_RANKS, ("(size & (size - 1)) != 0", "size & ((size - 1) != 0)")),
+        "gathered": """
+import torch
+
+def sort_ranks(keys, dist):
+    rank, size = dist.get_rank(), dist.get_world_size()
+    if (size & (size - 1)) != 0:
+        raise ValueError(f"{size} ranks")
+    everything = [torch.empty_like(keys) for _ in range(size)]
+    dist.all_gather(everything, keys)
+    return torch.cat(everything).sort().values[rank * len(keys) : (rank + 1) * len(keys)]
+""",
         "halves_once": changed(SORT_RANKS, ("return sort_halves(keys, *half)", "return keys")),
         "one_half": changed(
             SORT_RANKS,
