@@ -1,6 +1,9 @@
 """Misspelt words in the cells of a lesson; what cells put out, and words on the list, are left alone."""
 
 import json
+import tomllib
+from fnmatch import fnmatch
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +11,7 @@ from labs.course.lint import can_check_spelling, check_spelling
 
 pytestmark = pytest.mark.skipif(not can_check_spelling(), reason="codespell is not installed")
 
+ROOT = Path(__file__).parents[2]
 TYPO = "recieve"  # codespell:ignore recieve
 
 
@@ -54,3 +58,11 @@ def test_a_check_that_cannot_be_made_is_an_error(lesson, settings):
     settings.write_text("this is no TOML")
     with pytest.raises(RuntimeError, match="codespell failed"):
         check_spelling([lesson()], settings)
+
+
+def test_what_git_ignores_is_not_read_for_spelling():
+    """A built book, or an environment in the checkout, must not fail `make lint`."""
+    skipped = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["codespell"]["skip"].split(",")
+    ignored = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text().splitlines() if line]
+    read = [name for name in ignored if not any(fnmatch(name, one.removeprefix("./")) for one in skipped)]
+    assert read == [], "add these to the skip list of codespell in pyproject.toml"
