@@ -36,7 +36,8 @@ def cases(seed):
         case("rows without numbers", "[[], []]", "empty", "edge"),
         case("an object where rows should be", '{"rows": [[1, 2]]}', "object", "edge"),
         case("a number where a row should be", "[[1, 2], 3]", "object", "edge"),
-        case("2^53, which is exact", "[[9007199254740992, -9007199254740992]]", part="edge"),
+        case("2^53, which is exact", "[[9007199254740992, -9007199254740992, 4503599627370497]]", part="edge"),
+        case("2^64 - 1, the largest that nlohmann keeps whole", "[[1, 18446744073709551615]]", "unsigned", "edge"),
         case("text behind the matrix", "[[1, 2]] [[3, 4]]", "syntax", "edge"),
     ]
 
@@ -103,6 +104,13 @@ _ACCEPTED = {
         "float64 holds every integer up to 2^53 = 9007199254740992, and then every second one.",
         "For is_number_integer(): compare it with 2^53 and -2^53, and throw beyond.",
     ),
+    "unsigned": (
+        "signed_compare",
+        "18446744073709551615 got through, although it is far beyond 2^53. As what did your comparison see it?",
+        "nlohmann keeps an integer from 0 on as unsigned. Compared with a signed number it is taken for signed, and"
+        " 2^64 - 1 is -1 then.",
+        "Where value.is_number_unsigned(): compare value.get<std::uint64_t>() with 1ULL << 53.",
+    ),
     "syntax": (
         "not_json",
         "This is not JSON, and you returned a matrix. What did you not look at?",
@@ -157,6 +165,16 @@ def _refused(said, shows, place, known):
         raise Wrong("refused", "Your function refuses a good matrix. What did it not like?" + known + said)
     row, column = place
     missing = [word for word, number in (("row", row), ("column", column)) if number and not _names(said, word, number)]
+    if (
+        missing
+        and not any(number == 1 for number in place)
+        and any(_names(said, word, number - 1) for word, number in (("row", row), ("column", column)) if number)
+    ):
+        raise Wrong(
+            "counts_from_zero",
+            f"Your error counts from 0, and the bad place is in row {row}. From where do people count?" + known + said,
+            then=('Write i + 1 and j + 1: "row " + std::to_string(i + 1).',),
+        )
     if missing:
         due = f"row {row}" + (f" and column {column}" if column else "")
         raise Wrong(

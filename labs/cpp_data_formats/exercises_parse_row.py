@@ -158,7 +158,7 @@ def verify(case, output):
     known = f"\nline: {short(repr(line), 80)}" + (f", the first {skip} of text" if skip else "")
     known += f"\nlocale of the process: {output['locale']}" if output.get("locale") else ""
     if "refused" in output:
-        _refused(output, shows, place, wanted, known)
+        _refused(output, shows, place, skip, wanted, known)
     else:
         _accepted(output["numbers"], shows, place, wanted, known)
 
@@ -168,7 +168,7 @@ def _raise(words, evidence):
     raise Wrong(hint, question + evidence, then=then)
 
 
-def _refused(output, shows, place, wanted, known):
+def _refused(output, shows, place, skip, wanted, known):
     said = f"\nyour error: {short(output['refused'] or '(without a text)', 120)}"
     if place is None:
         usual = ("refused", "Your function refuses a good line. Which field is it that it cannot read?")
@@ -176,6 +176,14 @@ def _refused(output, shows, place, wanted, known):
     numbers = [int(digits) for digits in re.findall(r"(?<![\w.])\d+(?![\w.])", output["refused"])]
     if place not in numbers:
         counted = place - 1 in numbers
+        if skip and place - skip in numbers:
+            raise Wrong(
+                "text_not_counted",
+                f"Your error says {place - skip}, and the bad field is number {place}. Are fields of text no fields?"
+                + known
+                + said,
+                then=("Count every field of the line, also those that you pass over.",),
+            )
         raise Wrong(
             "counts_from_zero" if counted else "no_place",
             (

@@ -126,6 +126,15 @@ def _verify(text, world_size, ranks, slabs):
                 "end of rank r must be begin of rank r + 1: compute both with the same function.",
             )
     last = slabs[-1][1] if ranks[-1] == world_size - 1 else size
+    floor = size // world_size * world_size
+    if last != size and floor < size and last == min((at for at in starts if at >= floor), default=size):
+        wrong(
+            "rounded_share",
+            f"The last slab ends at byte {last}, but the file has {size}. {size} / {world_size} is {size // world_size}, and"
+            f" {world_size} times that is {floor}: who reads the rest?",
+            "Divide last: first size * rank, then by world_size.",
+            "file.size() * rank / world_size",
+        )
     if last != size:
         wrong(
             "lost_last",

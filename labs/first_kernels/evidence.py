@@ -18,6 +18,13 @@ def decorated(output):
         raise Wrong(hint, question, then=then)
 
 
+def outside(output) -> str:
+    """The name of the array that a thread of the answer left; "" when none did. The output is untrusted."""
+    failure = output.get("failure") if isinstance(output, dict) else None
+    name = failure.get("array") if isinstance(failure, dict) and failure.get("kind") == "out_of_bounds" else ""
+    return name if isinstance(name, str) else ""
+
+
 def lines(launch: dict, op: str, space: str = "global") -> list[dict]:
     """The traffic of all lines that do `op` ("load", "store", "atomic") to a memory space."""
     return [line for line in launch["lines"] if (line["op"], line["space"]) == (op, space)]

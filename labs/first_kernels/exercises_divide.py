@@ -117,10 +117,10 @@ def _values(given, got, right, wrong):
                 "threadIdx.x counts within a block. cuda.grid(1) counts over all blocks.",
                 "cuda.grid(1) is cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x.",
             )
-        if not missing[: threads * blocks].any():
+        if np.array_equal(missing, (place >= threads * blocks) & visible):
             wrong(
                 "one_pixel_each",
-                f"{threads * blocks} threads did {threads * blocks} of {n} pixels. Who does the others?",
+                f"The first {threads * blocks} of {n} pixels are done, one by each thread. Who does the others?",
                 "Let a thread go on: after its first pixel, as far as all threads of the grid together.",
                 "for i in range(cuda.grid(1), image.size, cuda.gridsize(1)):",
             )

@@ -74,6 +74,13 @@ def verify(case, output):
             "A thread reaches beyond the last whole word. How many whole words are there?",
             "Only pixels after the head count, and only whole eights: (image.size - head) // 8.",
         ),
+        launch=(
+            "empty_part",
+            f"A launch needs at least one block. Which part of an image of {n} pixels, {start} bytes behind a multiple of 8,"
+            " is empty, or smaller than you think?",
+            "Round the number of blocks up: (words + 127) // 128. Launch nothing for a part without pixels.",
+            "head = min(-address % 8, image.size): an image may end before its first word begins.",
+        ),
     )
     target = np.asarray(output["result"])
     got, right = target[start : start + n], given["pixels"] // given["divisor"]

@@ -11,6 +11,7 @@ from labs.first_kernels.evidence import (
     first_wrong,
     in_banks,
     lines,
+    outside,
     race,
     source_line,
     total,
@@ -67,12 +68,7 @@ def verify(case, output):
     inner = A.shape[1]
     completed(
         output,
-        out_of_bounds=(
-            "no_tail",
-            f"A thread reads beyond the end of a matrix. The inner size is {inner}: which columns of A has the last tile?",
-            "Outside the matrix put 0 into the tile: it changes no sum.",
-            "a[row, column] = A[row, start + column] if start + column < A.shape[1] else np.float32(0)",
-        ),
+        out_of_bounds=_outside(outside(output), inner),
         divergent_barrier=(
             "barrier_in_branch",
             "Some threads wait at a barrier that the others never reach. Is the barrier inside an `if`?",
@@ -92,6 +88,31 @@ def verify(case, output):
         _values(A, B, got, right, wrong)
     if case.part == "budget" and output["virtual"]:
         _costs(inner, output["launches"][0], wrong)
+
+
+def _outside(array, inner):
+    """(hint, question, *then) for a thread that leaves an array."""
+    if array in ("a", "b"):
+        return (
+            "beyond_tile",
+            "A thread reaches beyond a tile. How many products does a thread add for one tile?",
+            f"A tile is 16 wide, whatever the inner size is (here {inner}). The loop over the tiles does the rest.",
+            "for k in range(16):",
+        )
+    what, line = (
+        ("rows of B", "b[row, column] = B[start + row, column] if start + row < A.shape[1] else np.float32(0)")
+        if array == "B"
+        else (
+            "columns of A",
+            "a[row, column] = A[row, start + column] if start + column < A.shape[1] else np.float32(0)",
+        )
+    )
+    return (
+        "no_tail_of_b" if array == "B" else "no_tail",
+        f"A thread reads beyond the end of a matrix. The inner size is {inner}: which {what} has the last tile?",
+        "Outside the matrix put 0 into the tile: it changes no sum.",
+        line,
+    )
 
 
 def _hazard(finding, inner, wrong):
@@ -131,11 +152,12 @@ def _tiles(A, B, function):
 def _values(A, B, got, right, wrong):
     inner = A.shape[1]
     whole, last = inner // TILE * TILE, max(0, (inner - 1) // TILE * TILE)
+    if (got == 1000).all():
+        wrong("not_written", "C was never written. When does a thread know its element, also when there is no tile at all?",
+              "After the last tile: behind the loop, not in it.")  # fmt: skip
     if np.array_equal(got, right + 1000):
         wrong("added_to_old", "Every element is 1000 too large, and 1000 is what C held before. What did you add to?",
               "Keep the sum in a variable of the thread that begins with np.float32(0).", "C[row, column] = total, once, at the end.")  # fmt: skip
-    if (got == 1000).all():
-        wrong("not_written", "C was never written. When does a thread know its element?", "After the last tile.")
     if np.array_equal(got, right.T):
         wrong("transposed_result", "This is the right product, transposed. Which of x and y counts the rows?",
               "x runs along a row, so it counts columns: C[threadIdx.y, threadIdx.x].")  # fmt: skip
@@ -183,6 +205,16 @@ def _costs(inner, launch, wrong):
                 "A[row, start + column], with column = threadIdx.x",
                 picture=addresses(line, "One warp's request"), evidence=source_line(line),
             )  # fmt: skip
+    if launch["flops"].get("float64"):
+        wrong(
+            "in_doubles",
+            f"The product is right, but {launch['flops']['float64']:,} operations were done in float64. Which of your numbers is"
+            " no float32?",
+            "A sum that begins with Python's 0 becomes a float64 when a float32 is added. On many GPUs float64 runs at"
+            " 1/32 or 1/64 of the rate.",
+            "total = np.float32(0)",
+            picture=None, evidence=f"operations: {launch['flops']}",
+        )  # fmt: skip
     shared = [line for op in ("load", "store") for line in lines(launch, op, "shared")]
     if total(shared, "bank_conflicts") > total(shared, "wavefronts") // 4:
         worst = max(shared, key=lambda line: line["bank_conflicts"])

@@ -104,6 +104,9 @@ def _shares(image, devices, output, wrong):
     rows = [sum(copy["nbytes"] for copy in back if copy["device"] == d) / image.shape[1] for d in range(devices)]
     shown = f"\nrows by device: {', '.join(f'{n:g}' for n in rows)}"
     launches = output["launches"]
+    if not launches or not back:
+        wrong("no_device", "The picture is right, but no device has worked. Which call launches a kernel?",
+              "divide_rows[grid, block](image, out, divisor), on the device that is selected.")  # fmt: skip
     if len({launch["device"] for launch in launches}) == 1 and devices > 1:
         wrong("all_on_one", f"The picture is right, but only device {launches[0]['device']} has worked. Which call makes the others work?",
               "cuda.select_device(d): what follows belongs to device d.", evidence=shown)  # fmt: skip
@@ -118,6 +121,13 @@ def _shares(image, devices, output, wrong):
         wrong("one_after_another", f"The picture is right, but {late} of {devices} devices began only after the first result had been fetched. Who waited,"
               " and for what?", "copy_to_host waits for the kernel. A launch does not wait.",
               "One loop that copies in and launches on every device, and a second one that fetches.")  # fmt: skip
+    begun = [(item["device"], item["start"]) for item in launches + output["copies"] if item.get("kind") != "to_host"]
+    for launch in launches:  # what the host did next for another device
+        after = [start for device, start in begun if device != launch["device"] and start >= launch["start"]]
+        if after and min(after) >= launch["end"]:
+            wrong("waited", f"The picture is right, but device {launch['device']} was done before you sent the next one its rows. Who waited?",
+                  "cuda.synchronize() and stream.synchronize() wait for the kernel. Fetching the result waits by itself.",
+                  "Launch on every device first; wait, or fetch, in a second loop.")  # fmt: skip
 
 
 def achieved(outcomes):

@@ -90,6 +90,14 @@ def verify(case, output):
         )
     if n and said(latency * -(-n // 32) + (read + write) / bandwidth):
         wrong("latency_each", "You pay the latency for every warp. How often is the kernel launched?", "Once.")
+    whole = 32 * sum(len(np.unique(np.arange(n) * step * size // 32)) for step in (stride, 1))
+    if n and said(seconds(whole)):
+        wrong("not_by_warp", "You count a sector once for the whole grid. What if the next warp asks for it again?",
+              "Each warp sends a request of its own: count for 32 threads at a time, and add up.")  # fmt: skip
+    if said(latency + (read + write) / 32 / bandwidth):
+        wrong(
+            "sectors_for_bytes", "You divide a number of sectors by bytes a second. How many bytes is a sector?", "32."
+        )
     wrong("values", "This is not latency plus bytes over bandwidth. Which sectors does the first warp read?",
           "Threads 0 to 31 read the addresses i * stride * itemsize. Count the different values of address // 32.",
           "latency + 32 * (sectors read + sectors written) / bandwidth, warp by warp")  # fmt: skip

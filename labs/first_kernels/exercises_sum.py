@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from labs.first_kernels.evidence import decorated, elements, in_banks, lines, race, source_line, total
+from labs.first_kernels.evidence import decorated, elements, in_banks, lines, outside, race, source_line, total
 from labs.kit.exercise import Case, Exercise, Wrong, completed, short
 
 HOLDS_ANSWERS = True  # the sandbox of the grader gets a stub of this module
 
 THREADS = 256
+UNTOUCHED = 7
+"""What `out` holds before the launch."""
 
 
 def cases(seed):
@@ -54,13 +56,30 @@ def run(answers, inputs):
     return outcome(program, hazards="report")
 
 
+_OUTSIDE = {
+    "s": (
+        "beyond_shared",
+        "A thread reaches beyond the 256 elements of s. Which is the last thread that adds in this round?",
+        "Of 2 * d numbers, d threads add: 0 to d - 1.",
+        "if t < d:",
+    ),
+    "out": (
+        "beyond_out",
+        "A thread writes beyond the end of out. How many sums has a block, and which number has the block?",
+        "out has one element a block. cuda.grid(1) counts threads.",
+        "out[cuda.blockIdx.x] = s[0], by one thread of the block.",
+    ),
+}
+
+
 def verify(case, output):
     decorated(output)
     x = case.inputs["x"]
     tail = len(x) % THREADS != 0
     completed(
         output,
-        out_of_bounds=(
+        out_of_bounds=_OUTSIDE.get(outside(output))
+        or (
             "no_tail",
             "A thread reaches beyond the end of an array. Which threads of the last block have no number of their own?",
             f"{len(x)} numbers: in the last block {len(x) % THREADS or THREADS} of 256 threads have one.",
@@ -142,6 +161,13 @@ def _values(x, rows, got, right, wrong):
     if len(rows) > 1 and (np.array_equal(got, np.full_like(got, right[0])) or np.isclose(got, right[0]).all()):
         wrong("thread_without_block", "Every block has the sum of the first 256 numbers. Which number does thread 0 of block 1 take?",
               "threadIdx.x is for s, cuda.grid(1) is for x.")  # fmt: skip
+    if np.array_equal(got, right + UNTOUCHED):
+        wrong("added_to_old", f"Every sum is {UNTOUCHED} too large, and {UNTOUCHED} is what out held before. What did you add to?",
+              "Write the sum of a block once, when it is complete.", "out[cuda.blockIdx.x] = s[0]")  # fmt: skip
+    for first in (128, 64):
+        if np.array_equal(got, rows[:, :first].sum(1)):
+            wrong("too_few_rounds", f"This is the sum of the first {first} numbers of each block. Who adds the other {THREADS - first}?",
+                  f"With d = {first // 2} in the first round nobody reaches s[{first}].", "Begin with d = 128, half of the block.")  # fmt: skip
     if np.array_equal(got, rows[:, :32].sum(1)):
         wrong("one_warp", "This is the sum of the first 32 numbers of each block: one warp's. Where are the other seven warps?",
               "256 numbers are halved eight times: 128, 64, ..., 1.", "d = cuda.blockDim.x // 2")  # fmt: skip
@@ -150,7 +176,7 @@ def _values(x, rows, got, right, wrong):
               "At d = 1 thread 0 adds s[1]. Does your loop come to d = 1?", "while d > 0:")  # fmt: skip
     if np.array_equal(got, rows[:, 0]):
         wrong("nothing_added", "This is the first number of each block. Which additions reached it?")
-    untouched = np.flatnonzero((got == 7) & (right != 7))
+    untouched = np.flatnonzero((got == UNTOUCHED) & (right != UNTOUCHED))
     if len(untouched):
         wrong("not_written", f"out[{untouched[0]}] was never written. Which thread of block {untouched[0]} should have done it?",
               "Block b writes out[b].", "out[cuda.blockIdx.x] = s[0]")  # fmt: skip

@@ -21,7 +21,7 @@ SCALAR = """tiled:
 TURING = """wmma_product:
     LDG.E.SYS R38, [R38]
     HMMA.1688.F32 R20, R38, R51, R20
-    HMMA.1688.F32 R24, R38, R52, R24
+    @!P3 HMMA.1688.F32 R24, R38, R52, R24
     EXIT"""
 AMPERE = """wmma_product:
     HFMA2.MMA R3, -RZ, RZ, 0, 0

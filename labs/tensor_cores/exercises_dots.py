@@ -73,6 +73,14 @@ def verify(case, output):
 
     if np.isnan(y).all() and k == 0:
         wrong("nothing", "What is a sum of no products?", "y is written in any case: 0.")
+    for length in (64, 128, 256, 512, 1024, 2048, 4096) if k == LONG and worst > 0.5 else ():
+        if np.allclose(y, a[:, -length:].astype(float) @ x[-length:].astype(float), rtol=1e-3):
+            wrong(
+                "only_the_last",
+                f"This is the sum of the last {length:,} products. Where are the chunks before?",
+                "sum collects the parts of all chunks.",
+                "sum += part;",
+            )
     if k == LONG:
         wrong(
             "one_long_sum" if worst < 0.01 else "half_sum_long",

@@ -22,6 +22,7 @@ def cases(seed):
 
     drawn = [int(x) for x in 16 * rng.integers(4, 200, 3)]
     return [
+        case("4096 x 512 x 1024", 4096, 512, 1024),  # A, B and C differ in bytes, so each slip is told apart
         case("4096 x 4096 x 4096", 4096, 4096, 4096),
         case("a matrix times a vector: 4096 x 1 x 4096", 4096, 1, 4096),
         case("a matrix times 16 vectors: 4096 x 16 x 4096", 4096, 16, 4096),
@@ -74,6 +75,8 @@ def verify(case, output):
         ("all_floats", 0, flops / (nbytes + of["A"] + of["B"]), "In which type do A and B come?",
          "A and B are halves (2 bytes), C is float (4 bytes)."),
         ("no_result", 0, flops / (nbytes - of["C"]), "A and B are read. What happens to C?", "It is written: 4 M N bytes."),
+        ("read_too", 0, flops / (nbytes + of["C"]), "C is written once. Is it read as well?",
+         "Not in A times B: 4 M N bytes, once."),
         ("inverse", 0, nbytes / flops, "Operations per byte, or bytes per operation?", "Intensity is FLOP/B."),
         ("peaks", 1, peaks, "Is the product waiting for the unit, or for the memory?",
          "A device takes the longer of the two: flops / peak and bytes / bandwidth.",
@@ -107,7 +110,7 @@ def _picture(inputs):
 
 
 def achieved(outcomes):
-    return [(case.title, f"{output[0]:.4g} FLOP/B, at most {output[1]:.3g} times") for case, output in outcomes[:4]]
+    return [(case.title, f"{output[0]:.4g} FLOP/B, at most {output[1]:.3g} times") for case, output in outcomes[1:5]]
 
 
 gain = Exercise("gain", "Predict when it pays", 1, cases, run, verify, core=False, achieved=achieved)

@@ -114,6 +114,19 @@ def verify(case, output):
     def wrong(hint, question, *then):
         raise Wrong(hint, f"{question}\n{evidence}", picture=_picture(c, want), then=then)
 
+    if np.isnan(c).all():
+        wrong(
+            "not_set",
+            "C holds no number at all. Does your kernel write C, or add to what was there?",
+            "Before the launch C holds NaN, and NaN plus a number is NaN.",
+            "C[row * width + column] = sum, once, behind the loop.",
+        )
+    if height == width and np.array_equal(c, want.T):
+        wrong(
+            "transposed",
+            "This is the right product, transposed. Which of row and column is multiplied by the length of a row?",
+            "Element (row, column) is at row * width + column.",
+        )
     strides = strides_of(a, b, c)
     if strides is not None:
         _judge(strides, (height, width), evidence, wrong)

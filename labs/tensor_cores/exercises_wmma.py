@@ -174,6 +174,13 @@ def _judge(shape, inputs, c, want, filled):
             "The accumulator has no layout of its own; the last argument of the store decides.",
             "C lies row by row: wmma::mem_row_major.",
         )
+    if np.isfinite(c).all() and np.ptp(c - want) == 0:
+        wrong(
+            "filled_with",
+            f"Every element is off by {float((c - want).flat[0]):g}. What is in c before the first turn?",
+            "mma_sync adds to c, so c begins with 0.",
+            "wmma::fill_fragment(c, 0.0f); before the loop.",
+        )
     if not c.any():
         wrong(
             "no_product",

@@ -106,6 +106,8 @@ WRONG = {
         "quoted_delimiter": changed(PARSE, ("quoted = !quoted", "quoted = false")),
         "no_place": changed(PARSE, ('"field " + std::to_string(field) + ": expected a number"', '"expected a number"')),
         "counts_from_zero": changed(PARSE, ("std::to_string(field)", "std::to_string(field - 1)")),
+        "text_not_counted": changed(PARSE, ("std::to_string(field)", "std::to_string(numbers.size() + 1)")),
+        "inexact": changed(PARSE, ("double value = 0;", "float value = 0;")),
         "fields": changed(PARSE, ("if (field > skip)", "if (field > skip + 1)")),
     },
     "slab": {
@@ -118,6 +120,7 @@ WRONG = {
             SLAB, (BOTH, "return {start(rank), rank + 1 < world_size ? start(rank + 1) : file.rfind('\\n') + 1};")
         ),
         "uneven": COUNTED,
+        "rounded_share": changed(SLAB, ("file.size() * r / world_size", "file.size() / world_size * r")),
         "overflow": changed(SLAB, ("file.size() * r / world_size", "int(file.size()) * r / world_size")),
     },
     "json_matrix": {
@@ -141,7 +144,14 @@ WRONG = {
             ("value.get<double>()", "(value.is_boolean() ? double(value.get<bool>()) : value.get<double>())"),
         ),
         "beyond_2_53": changed(JSON, ("value.is_number_integer() &&", "false &&")),
+        "signed_compare": changed(
+            JSON, ("std::abs(number) >= 9007199254740992.0 && value != 9007199254740992 &&\n"
+                   "                value != -9007199254740992", "(value > (1LL << 53) || value < -(1LL << 53))"),
+        ),
+        "refused": changed(JSON, ("if (value.is_number_integer() &&", "if (std::abs(number) > 4503599627370496.0 ||"
+                                  " value.is_number_integer() &&")),
         "no_place": changed(JSON, ('"expected " + std::to_string(columns) + " numbers", i,', '"ragged", 99,')),
+        "counts_from_zero": changed(JSON, ("std::to_string(i + 1)", "std::to_string(i)")),
         "column_by_column": changed(
             JSON, ("return lab::as_array(std::move(numbers), rows.size(), columns);",
                    "std::vector<double> turned(numbers.size());\n"

@@ -41,6 +41,7 @@ for i in range(first, min(first + each, image.size)):
         "rounded": changed(DIVIDE, ("image[i] // divisor", "round(image[i] / divisor)")),
         "values": changed(DIVIDE, ("image[i] // divisor", "image[i] * divisor")),
         "not_a_kernel": changed(DIVIDE, ("@cuda.jit\n", "")),
+        "type": kernel("out[:] = image // divisor"),
     },
     "block_sum": {
         "no_barrier_after_filling": changed(BLOCK_SUM, ("np.float32(0)\n    cuda.syncthreads()\n", "np.float32(0)\n")),
@@ -126,6 +127,12 @@ if t == 0:
             ("d //= 2", "d *= 2"),
         ),
         "values": changed(BLOCK_SUM, ("s[t] += s[t + d]", "s[t] -= s[t + d]")),
+        "too_few_rounds": changed(BLOCK_SUM, ("d = 128", "d = 64")),
+        "beyond_shared": changed(BLOCK_SUM, ("if t < d", "if t <= d")),
+        "beyond_out": changed(BLOCK_SUM, ("out[cuda.blockIdx.x]", "out[i]")),
+        "added_to_old": kernel(
+            "i = cuda.grid(1)\nif i < x.size:\n    cuda.atomic.add(out, cuda.blockIdx.x, x[i])", "block_sum", "x, out"
+        ),
         "not_a_kernel": changed(BLOCK_SUM, ("@cuda.jit\n", "")),
     },
     "tiled_product": {
@@ -184,6 +191,10 @@ C[row, column] = total""",
         ),
         "same_element": changed(PRODUCT, ("C[row, column] = total", "C[row, 0] = total")),
         "values": changed(PRODUCT, ("total += a", "total -= a")),
+        "beyond_tile": changed(PRODUCT, ("range(16)", "range(inner)")),
+        "no_tail_of_b": changed(PRODUCT, ("if start + row < inner", "if start + column < inner")),
+        "not_written": changed(PRODUCT, ("    C[row, column] = total", "        C[row, column] = total")),
+        "in_doubles": changed(PRODUCT, ("total = np.float32(0)", "total = 0")),
         "not_a_kernel": changed(PRODUCT, ("@cuda.jit\n", "")),
     },
     "divide8": {
@@ -195,6 +206,7 @@ C[row, column] = total""",
             ("out[i] = result", "out[i] = words[i] // divisor"),
         )
         + FAST,
+        "empty_part": DIVIDE8 + changed(FAST, ("min(-address % 8, image.size)", "-address % 8")),
         "reversed": changed(DIVIDE8, ("<< shift", "<< np.uint64(56 - 8 * k)")) + FAST,
         "not_put_back": changed(DIVIDE8, (" << shift", "")) + FAST,
         "not_wide": DIVIDE8
@@ -234,6 +246,10 @@ def divide_fast(image, out, address, divisor):
         "one_after_another": changed(
             ROWS, ("parts.append((device, out))", "parts.append((device, cuda.to_device(out.copy_to_host())))")
         ),
+        "waited": changed(
+            ROWS, ("parts.append((device, out))", "cuda.synchronize()\n        parts.append((device, out))")
+        ),
+        "no_device": "def split_rows(image, divisor, devices):\n    return image // divisor\n",
         "no_rows": changed(ROWS, ("        if rows.size == 0:\n            continue\n", "")),
         "wrong_order": changed(ROWS, ("in parts:", "in parts[::-1]:")),
         "nothing_returned": changed(ROWS, ("    return np.concatenate(results)\n", "")),
@@ -258,6 +274,12 @@ def predict_seconds(count, itemsize, stride, bandwidth, latency):
     return latency + count * itemsize * (stride + 1) / bandwidth
 """,
         "latency_each": changed(SECONDS, ("return latency +", "return latency * (-(-count // 32)) +")),
+        "not_by_warp": """
+def predict_seconds(count, itemsize, stride, bandwidth, latency):
+    sectors = lambda step: len({i * step * itemsize // 32 for i in range(count)})
+    return latency + 32 * (sectors(stride) + sectors(1)) / bandwidth
+""",
+        "sectors_for_bytes": changed(SECONDS, ("32 * (", "(")),
         "values": changed(SECONDS, ("32 * (", "8 * 32 * (")),
     },
 }
