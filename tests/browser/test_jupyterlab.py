@@ -87,5 +87,12 @@ def test_a_slider_changes_the_picture(page):
     assert "5 ranks" in cell.locator(".jp-OutputArea svg[role=img]").first.get_attribute("aria-label")
 
 
+def test_the_slider_of_a_prediction_has_a_name(page):
+    cell = cell_with(page, "guess = figures.predict_messages()")
+    run_cell(page, cell)
+    handle = cell.locator(".noUi-handle[aria-label='Your prediction']").first
+    handle.wait_for(timeout=PATIENCE)
+
+
 def test_the_whole_visit_asked_no_other_host(page):
     assert page.elsewhere == []

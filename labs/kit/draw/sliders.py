@@ -40,10 +40,7 @@ class View:
             row = ipywidgets.HBox([box, slider], layout={"flex_flow": "row wrap", "align_items": "center"})
             row.add_class("labs-explorer-row")
             rows.append(row)
-        # An Output may carry a script, which is the only way to give names to what ipywidgets leaves without.
-        script = {"output_type": "display_data", "metadata": {}, "data": {"text/html": f"<script>{_script()}</script>"}}
-        names = ipywidgets.Output(outputs=(script,), layout={"height": "0", "overflow": "hidden"})
-        self.box = ipywidgets.VBox([title, *rows, self.picture, self.say, names], layout={"max_width": "720px"})
+        self.box = ipywidgets.VBox([title, *rows, self.picture, self.say, names()], layout={"max_width": "720px"})
         self.box.add_class("labs-explorer")
         self.show(explorer.values)
 
@@ -72,6 +69,15 @@ class View:
 
     def _tell(self, text: str) -> None:
         self.say.value = f'<div style="line-height:1.45">{html.escape(text)}</div>'
+
+
+def names():
+    """An ipywidgets.Output that names the sliders of every "labs-explorer" on the page by the labels beside them."""
+    import ipywidgets
+
+    # An Output may carry a script, which is the only way to give names to what ipywidgets leaves without.
+    script = {"output_type": "display_data", "metadata": {}, "data": {"text/html": f"<script>{_script()}</script>"}}
+    return ipywidgets.Output(outputs=(script,), layout={"height": "0", "overflow": "hidden"})
 
 
 def _pair(knob: Knob, column: str):

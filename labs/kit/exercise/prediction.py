@@ -159,6 +159,8 @@ def _static():
 def _widget(prediction):
     import ipywidgets as widgets
 
+    from labs.kit.draw.sliders import names
+
     p = prediction
     at = p.start if p.value is None else min(max(p.value, p.low), p.high)
     common = {"readout": False, "layout": widgets.Layout(flex="1 1 220px", min_width="180px")}
@@ -205,14 +207,18 @@ def _widget(prediction):
 
     slider.observe(slid, "value")
     box.observe(typed, "value")
-    title = widgets.HTML(f'<div style="font-size:16px;font-weight:600;line-height:1.4">{html.escape(p.question)}</div>')
+    look = "font-size:16px;font-weight:600;line-height:1.4"
+    title = widgets.HTML(f'<div class="labs-explorer-title" style="{look}">{html.escape(p.question)}</div>')
     ends = [
         widgets.HTML(f'<span style="opacity:.8">{html.escape(with_unit(end, p.unit))}</span>')
         for end in (p.low, p.high)
     ]
-    row = [ends[0], slider, ends[1], box, widgets.HTML(html.escape(p.unit))]
+    row = [ends[0], slider, ends[1], box, widgets.HTML(html.escape(p.unit)), names()]
     line = widgets.HBox(row, layout=widgets.Layout(flex_flow="row wrap", align_items="center", grid_gap="2px 8px"))
-    return widgets.VBox([title, line, say], layout=widgets.Layout(max_width="780px"))
+    line.add_class("labs-explorer-row")
+    all_of_it = widgets.VBox([title, line, say], layout=widgets.Layout(max_width="780px"))
+    all_of_it.add_class("labs-explorer")  # by which `names` finds it
+    return all_of_it
 
 
 def _status(prediction):
