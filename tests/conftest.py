@@ -3,8 +3,13 @@
 import importlib.util
 import os
 import shutil
+import signal
 
 import pytest
+
+# A shell starts what runs behind it (`make test &`) deaf to Ctrl-C, and every child would be: some tests send one.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if importlib.util.find_spec("hypothesis"):  # a machine that only runs the GPU tests may lack it
     from hypothesis import settings
