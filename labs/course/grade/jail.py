@@ -23,6 +23,7 @@ import platform
 import resource
 import signal
 import sys
+import tempfile
 
 from . import landlock, syscalls, watch  # relative: inside the sandbox these modules lie in another package
 from .watch import say
@@ -214,6 +215,7 @@ def _become_learner(spec, folder, start):
     os.environ.clear()
     os.environ.update(spec["env"], HOME=folder, TMPDIR=temporary, USER="learner", LOGNAME="learner",
                       IPYTHONDIR=folder + "/.ipython", MPLCONFIGDIR=temporary)  # fmt: skip
+    tempfile.tempdir = None  # what the warm server found out about itself does not hold here
     null = os.open("/dev/null", os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)

@@ -123,6 +123,7 @@ def environment(folder):
     packages = [path for path in sys.path if _holds_packages(path)]
     env = {
         "PATH": f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "MPLBACKEND": "agg",
+        "MPLCONFIGDIR": os.path.dirname(folder),  # of the server; a kernel gets one of its own
         "PYTHONPATH": os.pathsep.join([folder, *packages]), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1",
         "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
         # Verdicts rest on virtual ranks; real ones need processes and sockets that are not to be had inside.

@@ -61,6 +61,13 @@ def test_limits_without_namespaces(course, open_box, tmp_path, name):
     assert first.points == 0 and [other.points for other in others] == list(POINTS.values())[1:]
 
 
+def test_temporary_files_go_to_the_answers_own_folder(open_box):
+    """Also when the warm server, whose memory a kernel inherits, has asked for the folder before (torch may)."""
+    with Kernel(open_box) as kernel:
+        reply = kernel.execute("import os, tempfile", 20, {"same": "tempfile.gettempdir() == os.environ['TMPDIR']"})
+    assert reply["user_expressions"]["same"]["data"]["text/plain"] == "True"
+
+
 def test_limits_are_those_of_the_process(box):
     code = "import resource as r\nfound = {n: r.getrlimit(getattr(r, 'RLIMIT_' + n)) for n in names}"
     limits = box.spec()["limits"]
