@@ -20,6 +20,8 @@ ONCE = [
     ("welcome", "average", "other_values", 107),
     ("welcome", "average", "largest_or_smallest", 132),
     ("welcome", "average", "lost_digits", 245),
+    ("first_kernels", "block_sum", "values", 112),
+    ("first_kernels", "block_sum", "values", 117),
     ("data_parallel", "evaluate", "mixed_up", 4),
     ("data_parallel", "evaluate", "mixed_up", 8),
     ("multi_gpu_sort", "sort_pair", "one_side", 41),
