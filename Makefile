@@ -28,7 +28,7 @@ $(VENV)/dev: $(VENV)/core
 	touch $@
 
 system: ## system packages that the tests need (Debian and Ubuntu; elsewhere it says what is missing)
-	@bash tests/setup/system_packages.sh
+	@PYTHON=$(PYTHON) bash tests/setup/system_packages.sh
 
 # ---- for learners --------------------------------------------------------------------------------------------
 setup: $(READY) ## what `make lab` sets up, without opening it

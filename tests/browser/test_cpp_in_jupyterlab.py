@@ -2,13 +2,16 @@
 
 import runpy
 import shutil
+import sysconfig
 from pathlib import Path
 
 import pytest
 
+HEADERS = Path(sysconfig.get_path("include"), "Python.h")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ here: C++ cells only say that it is missing"),
+    pytest.mark.skipif(not HEADERS.exists(), reason=f"no {HEADERS} here: %%cpp cells only say that it is missing"),
 ]
 _driving = runpy.run_path(str(Path(__file__).with_name("driving.py")))  # test folders are no packages
 PATIENCE, cell_with, idle, output = (_driving[name] for name in ("PATIENCE", "cell_with", "idle", "output"))

@@ -10,7 +10,7 @@ import pytest
 from labs.cpp_data_formats import exercises
 from labs.kit.exercise import Exercise
 from labs.kit.exercise.testing import assert_exercise
-from labs.kit.native import NoCompiler, compiler
+from labs.kit.native import NativeError, binding
 from labs.kit.native.magic import run_cell
 
 HERE = Path(__file__).parent
@@ -42,8 +42,8 @@ def built(name):
 @pytest.mark.parametrize("name", ALL)
 def test_exercise(name):
     try:
-        compiler()
-    except NoCompiler as missing:
+        binding.prepare()
+    except NativeError as missing:
         pytest.skip(f"C++ answers cannot be checked: {missing}")
     right, wrong = built(name)
     assert_exercise(ALL[name], wrong, right)

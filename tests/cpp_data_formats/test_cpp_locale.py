@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from labs.kit.native import NoCompiler, compiler
+from labs.kit.native import NativeError, binding
 
 HERE = Path(__file__).parent
 WRONG = runpy.run_path(str(HERE / "wrong_answers.py"))
@@ -39,8 +39,8 @@ print(next(outcome.output["locale"] for outcome in outcomes if outcome.case.inpu
 def german(tmp_path_factory):
     """A folder with a German locale, for LOCPATH."""
     try:
-        compiler()
-    except NoCompiler as missing:
+        binding.prepare()
+    except NativeError as missing:
         pytest.skip(f"C++ answers cannot be checked: {missing}")
     program = shutil.which("localedef")
     if not program:

@@ -1,6 +1,7 @@
 """The notebook of lesson 21 where there is no compiler, or no h5py: it runs to its end and says what it leaves out."""
 
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -49,7 +50,7 @@ def executed(monkeypatch, tmp_path, *, hidden=(), compiler=True):
 
 def test_without_a_compiler_the_lesson_says_so_and_goes_on(monkeypatch, tmp_path):
     said = executed(monkeypatch, tmp_path, compiler=False, hidden=("cv2",))
-    assert "no C++ compiler was found" in said["cell-total"]
+    assert re.search(r"no C\+\+ compiler was found|Python\.h", said["cell-total"])  # what is missing first
     for name in ("center-columns", "parse-row", "slab", "json-matrix", "to-nchw"):
         assert said[f"check-{name}"].startswith("Not checked here")
     for name in ("call-total", "parts", "explore-slabs", "scale", "real", "seen-by", "stream-train"):

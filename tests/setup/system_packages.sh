@@ -11,6 +11,10 @@ need ip iproute2
 need g++ g++
 need make make
 need pkg-config pkg-config
+# Python's C headers, for C++ cells; Debian keeps those of its own Python in a package.
+python=${PYTHON:-python3}
+has_headers='import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))'
+"$python" -c "$has_headers" || missing+=("$("$python" -c 'import sys; print("python%d.%d-dev" % sys.version_info[:2])')")
 # Libraries whose headers the C++ lessons' readers use; without one of them its part is left out.
 if command -v dpkg >/dev/null 2>&1; then
   for package in libarmadillo-dev libhdf5-dev libjpeg-dev libxtensor-dev locales zlib1g-dev; do

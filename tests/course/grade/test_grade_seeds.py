@@ -9,7 +9,7 @@ from labs.course import catalogue
 from labs.course.grade.verdict import PARTS
 from labs.course.testing import answers_of
 from labs.kit.exercise.testing import answers_from
-from labs.kit.native import NoCompiler, compiler
+from labs.kit.native import NativeError, binding
 from labs.kit.native.magic import run_cell
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -37,8 +37,8 @@ def objects(exercise, source):
     if source.lstrip().startswith(("def ", "import ", "from ", "class ", "@", "#!", "counter")):
         return answers_from(exercise, source)
     try:
-        compiler()
-    except NoCompiler as missing:
+        binding.prepare()
+    except NativeError as missing:
         pytest.skip(f"C++ answers cannot be checked: {missing}")
     return (run_cell(exercise.id, source)[exercise.id],)
 

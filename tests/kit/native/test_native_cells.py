@@ -263,7 +263,7 @@ def test_an_exercise_takes_it_as_an_answer(bind, tmp_path, monkeypatch, capsys):
     assert caught.value.report.outcomes[0].wrong.hint == "timeout"
 
 
-def test_without_a_compiler_the_notebook_goes_on(monkeypatch, tmp_path, own_cache, capsys):
+def test_without_a_compiler_the_notebook_goes_on(shared_parts, monkeypatch, tmp_path, own_cache, capsys):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
     made = run_cell("f", "int f(int n) { return n + 1; }")
