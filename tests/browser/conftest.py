@@ -1,5 +1,6 @@
 """A JupyterLab and the built book for the tests in this folder. (The browser comes from tests/conftest.py.)"""
 
+import contextlib
 import fcntl
 import functools
 import http.server
@@ -18,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+from labs.course.command import main
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -27,11 +30,9 @@ def free_port():
         return s.getsockname()[1]
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    """JupyterLab over a copy of notebooks/, started as `make lab` starts it. Gives its address and its folder."""
-    home = tmp_path_factory.mktemp("lab")
-    shutil.copytree(ROOT / "notebooks", home / "notebooks")
+@contextlib.contextmanager
+def started(home, command, folder, **more):
+    """Run a JupyterLab until the test is over; gives its address and its token. `home` keeps its log and settings."""
     port, token = free_port(), "test"
     environment = os.environ | {
         "LABS_STATE": str(home / "state"),
@@ -42,7 +43,6 @@ def lab(tmp_path_factory):
     }
     arguments = [
         "--no-browser",
-        f"--ServerApp.root_dir={home}",
         "--ServerApp.ip=127.0.0.1",
         f"--ServerApp.port={port}",
         "--ServerApp.port_retries=0",
@@ -50,9 +50,9 @@ def lab(tmp_path_factory):
     ]
     log = open(home / "lab.log", "w")
     process = subprocess.Popen(
-        [sys.executable, "-m", "labs", "lab", *arguments],
-        cwd=ROOT,
-        env=environment,
+        [*command, *arguments],
+        cwd=folder,
+        env=environment | more,
         stdout=log,
         stderr=subprocess.STDOUT,
         start_new_session=True,
@@ -69,7 +69,7 @@ def lab(tmp_path_factory):
                 time.sleep(0.25)
         else:
             pytest.fail("JupyterLab did not start:\n" + (home / "lab.log").read_text()[-3000:])
-        yield address, token, home
+        yield address, token
     finally:
         os.killpg(process.pid, signal.SIGTERM)
         try:
@@ -77,6 +77,27 @@ def lab(tmp_path_factory):
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
         log.close()
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """JupyterLab over a copy of notebooks/, started as `make lab` starts it. Gives address, token and its folder."""
+    home = tmp_path_factory.mktemp("lab")
+    shutil.copytree(ROOT / "notebooks", home / "notebooks")
+    command = [sys.executable, "-m", "labs", "lab", f"--ServerApp.root_dir={home}"]
+    with started(home, command, ROOT) as (address, token):
+        yield address, token, home
+
+
+@pytest.fixture(scope="module")
+def teacher(tmp_path_factory):
+    """The JupyterLab of an instructor, as book/grading.md has it started: in a course folder, environment activated."""
+    home = tmp_path_factory.mktemp("teacher")
+    assert main(["nbgrader", str(home / "class"), "00"]) == 0
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    root = ["--allow-root"] if os.geteuid() == 0 else []
+    with started(home, ["jupyter", "lab", *root], home / "class", PATH=path) as (address, token):
+        yield address, token, home / "class"
 
 
 @dataclass(frozen=True)
