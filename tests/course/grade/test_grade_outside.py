@@ -6,6 +6,8 @@ Each attack runs with namespaces and, where Landlock and filtered system calls m
 import json
 import os
 import socket
+import subprocess
+import sys
 
 import pytest
 from tiny_course.attacks import merge
@@ -21,14 +23,26 @@ QUICK = Limits(cell=5, exercise=8, total=60, verify=1)
 
 
 @pytest.fixture
-def body(tmp_path):
-    """body(name): the attack with something of this machine to find: two sockets that listen, and this process."""
+def instructors(course, tmp_path):
+    """What lies on an instructor's disk while answers run: results, the secret, the sources and their history."""
+    repository = course.source_dir.parent
+    known = [tmp_path / "grades/results.json", tmp_path / "grades/gradebook.csv", tmp_path / "state/grading-secret"]
+    known += [repository / ".git/HEAD", repository / "tests/answers.py"]
+    for path in known:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("for nobody else")
+    return [str(path) for path in (*known, course.source_dir / "03_merging.ipynb")]
+
+
+@pytest.fixture
+def body(tmp_path, instructors):
+    """body(name): the attack with what there is on this machine to find: sockets that listen, files, this process."""
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as abstract:
         name = f"labs-attack-{os.getpid()}"
         abstract.bind("\0" + name)
         abstract.listen()
         facts = {"PORT": server.getsockname()[1], "ABSTRACT": repr(name), "SOCKET_FILE": repr(str(tmp_path / "socket")),
-                 "HOST_PID": os.getpid()}  # fmt: skip
+                 "HOST_PID": os.getpid(), "INSTRUCTORS": instructors}  # fmt: skip
 
         def made(attack):
             text = OUTSIDE[attack]
@@ -37,6 +51,12 @@ def body(tmp_path):
             return text
 
         yield made
+
+
+def test_the_instructors_files_are_found_where_nothing_holds_an_answer_back(body, instructors):
+    done = subprocess.run([sys.executable, "-c", body("instructors")], capture_output=True, text=True)
+    missed = [path for path in instructors if f"'{path}'" not in done.stderr]
+    assert not missed and "left.txt" in done.stderr
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
