@@ -91,8 +91,8 @@ def measured(work) -> tuple[float, float, float]:
 
 
 def rows(quick: bool) -> list[Row]:
-    """Measure both on the same notebooks, some at a time, by turns."""
-    count, some = (2, 2) if quick else (50, 10)
+    """Measure both on the same notebooks, some at a time, by turns; then the grader on all of them at once."""
+    count, some, whole = (2, 2, 1) if quick else (50, 10, 3)
     ours, theirs = [], []
     with tempfile.TemporaryDirectory(prefix="labs-bench-") as folder:
         paths = write_class(Path(folder), count)
@@ -101,12 +101,14 @@ def rows(quick: bool) -> list[Row]:
             turns = [(ours, grade), (theirs, execute)]
             for taken, work in turns if first // some % 2 == 0 else reversed(turns):
                 taken.append(measured(lambda work=work, part=part: work(part)))
-    (wall, cpu, busy), (their_wall, their_cpu, _) = map(_by_quantity, (ours, theirs))
+        at_once = [measured(lambda: grade(paths)) for _ in range(whole)]
+    (wall, cpu, _), (their_wall, their_cpu, _), (all_wall, _, busy) = map(_by_quantity, (ours, theirs, at_once))
     peer, what = "nbclient executes them", f"{some} of {count} notebooks, {JOBS} at a time"
     return [
         Row(f"{what}, by the clock", wall, "s", peer, their_wall, aim=AIM),
         Row(f"{what}, CPU of the machine", cpu, "s CPU", peer, their_cpu, aim=AIM),
-        Row("share of the machine's cores busy while grading", busy, "of 1"),
+        Row(f"{count} notebooks at once, by the clock", all_wall, "s"),
+        Row(f"{count} notebooks at once, share of the machine's cores that is busy", busy, "of 1"),
     ]
 
 
