@@ -1,8 +1,33 @@
-"""What is special about gloo: an average that older releases got wrong, and what breaks while calls are checked."""
+"""What is special about gloo: an average that older releases got wrong, groups that one rank has before another, and
+what breaks while calls are checked.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterator
 from typing import Any
+
+
+@contextlib.contextmanager
+def joined_by_all() -> Iterator[None]:
+    """Let a group that is made inside be ready on no rank before it is ready on all.
+
+    Without this a rank may run its program and be gone while another still connects to a third one, which then fails
+    with "Gloo connectFullMesh failed ... Connection closed by peer" before its own program has begun. PyTorch has a
+    barrier for it, which is off unless this variable says otherwise. It stays off for groups that a program makes.
+    """
+    name = "TORCH_DIST_INIT_BARRIER"
+    before = os.environ.get(name)
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 def assert_average(dist: Any) -> None:

@@ -46,10 +46,11 @@ def join(program: Callable, args: tuple | Callable[[int], tuple], backend: str, 
         torch.set_default_device(f"cuda:{local}")
     if not dist.is_initialized():  # one group for all runs of a script: launchers offer one meeting point
         dist.set_debug_level(dist.DebugLevel.DETAIL if check else dist.DebugLevel.OFF)
-        dist.init_process_group(backend, timeout=datetime.timedelta(seconds=timeout))
-        atexit.register(_leave)
-        if check and backend == "gloo":
-            gloo.prepare(dist)
+        with gloo.joined_by_all():
+            dist.init_process_group(backend, timeout=datetime.timedelta(seconds=timeout))
+            atexit.register(_leave)
+            if check and backend == "gloo":
+                gloo.prepare(dist)
     from labs.kit.ranks.worker import on_device, seed
 
     own = tuple(args(rank)) if callable(args) else copy.deepcopy(tuple(args))

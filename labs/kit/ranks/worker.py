@@ -159,11 +159,12 @@ def _join(job: dict[str, Any]) -> Any:
         torch.set_default_device(f"cuda:{job['rank']}")
     patience = datetime.timedelta(seconds=job["timeout"] + 30)  # the parent ends a hang first, with an explanation
     store = dist.TCPStore("127.0.0.1", job["port"], is_master=False, wait_for_workers=False, timeout=patience)
-    dist.init_process_group(
-        job["backend"], store=store, rank=job["rank"], world_size=job["world_size"], timeout=patience
-    )
-    if job["backend"] == "gloo" and dist.get_debug_level() == dist.DebugLevel.DETAIL:
-        gloo.prepare(dist)
+    with gloo.joined_by_all():
+        dist.init_process_group(
+            job["backend"], store=store, rank=job["rank"], world_size=job["world_size"], timeout=patience
+        )
+        if job["backend"] == "gloo" and dist.get_debug_level() == dist.DebugLevel.DETAIL:
+            gloo.prepare(dist)
     if job["check_average"]:
         gloo.assert_average(dist)
     return dist
