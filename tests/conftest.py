@@ -1,9 +1,11 @@
-"""What tests of several rooms share: a Chromium, for one file at a time, and how hypothesis draws its examples."""
+"""What tests of several rooms share: a Chromium, for one file at a time, a look at processes, hypothesis's settings."""
 
+import gc
 import importlib.util
 import os
 import shutil
 import signal
+import threading
 
 import pytest
 
@@ -24,6 +26,39 @@ FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 ).split()
+
+
+@pytest.fixture(scope="session")
+def gone():
+    """gone(pid): whether a process has ended, or only waits for its parent to take note of that."""
+    import psutil
+
+    def ended(pid):
+        try:
+            return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:  # also when it ends while one asks
+            return True
+
+    return ended
+
+
+@pytest.fixture
+def ctrl_c():
+    """ctrl_c(seconds): press Ctrl-C in so many seconds.
+
+    Garbage is collected first. Python shows an interrupt that comes during a collection to the first code that runs
+    then; where that is the callback of a weak reference, as old threads have, the interrupt is lost.
+    """
+    timers = []
+
+    def press(seconds):
+        gc.collect()
+        timers.append(threading.Timer(seconds, os.kill, [os.getpid(), signal.SIGINT]))
+        timers[-1].start()
+
+    yield press
+    for timer in timers:
+        timer.join()
 
 
 @pytest.fixture(scope="module")

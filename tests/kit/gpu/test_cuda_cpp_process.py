@@ -2,7 +2,6 @@
 
 import os
 import runpy
-import signal
 import subprocess
 import sys
 import textwrap
@@ -58,7 +57,7 @@ def test_launches_share_one_child_until_one_fails():
 
 
 @pytest.mark.parametrize("launching", [True, False], ids=["in a kernel", "idle"])
-def test_the_child_dies_with_its_parent(launching):
+def test_the_child_dies_with_its_parent(launching, gone):
     program = f"""
     import numpy as np
     from labs.kit.gpu.cplusplus import compile_cuda
@@ -73,7 +72,7 @@ def test_the_child_dies_with_its_parent(launching):
         wait_until(lambda: child.cpu_times().user > 0.05)
     parent.kill()
     parent.communicate()
-    wait_until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+    wait_until(lambda: gone(child.pid))
 
 
 def test_nothing_is_left_when_python_ends():
@@ -90,15 +89,13 @@ def test_nothing_is_left_when_python_ends():
     assert not psutil.pid_exists(int(out))
 
 
-def test_an_interrupt_ends_the_kernel_and_not_python():
+def test_an_interrupt_ends_the_kernel_and_not_python(ctrl_c):
     kernel = compile_cuda(ENDLESS)
     a = np.zeros(1, "f")
     NURSERY.child()
-    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
+    ctrl_c(0.3)
     with pytest.raises(KeyboardInterrupt):
         kernel[1, 1](a)
-    timer.join()
     assert not NURSERY._child.alive
     compile_cuda("__global__ void k(float* a) { a[0] = 1; }")[1, 1](a)
     assert a[0] == 1

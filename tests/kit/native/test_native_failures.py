@@ -1,7 +1,6 @@
 """Each way in which C++ can end badly costs the call and nothing else, and is told with function, cause and line."""
 
 import os
-import signal
 import subprocess
 import sys
 import textwrap
@@ -185,12 +184,10 @@ def test_globals_live_until_a_crash(bind):
     assert cell.count() == 1
 
 
-def test_an_interrupt_ends_the_call_and_the_next_one_works(cell):
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+def test_an_interrupt_ends_the_call_and_the_next_one_works(cell, ctrl_c):
+    ctrl_c(0.5)
     with pytest.raises(KeyboardInterrupt):
         cell.forever.with_options(timeout=30)()
-    timer.join()
     assert cell.fine(2) == 2
 
 
@@ -265,17 +262,16 @@ def test_the_child_is_one_and_warm(cell):
     assert {p.pid for p in children()} == before
 
 
-def test_closing_ends_the_child(shared_parts):
+def test_closing_ends_the_child(shared_parts, gone):
     child = Child()
-    process = psutil.Process(child.process.pid)
     child.close()
     child.close()
-    assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    assert gone(child.process.pid)
     assert not child.running
 
 
 @pytest.mark.parametrize("busy", [False, True])
-def test_the_child_ends_with_its_parent(shared_parts, tmp_path, busy):
+def test_the_child_ends_with_its_parent(shared_parts, tmp_path, busy, gone):
     program = textwrap.dedent(f"""
         import os, sys, threading, time
         from labs.kit.native.magic import run_cell
@@ -291,7 +287,7 @@ def test_the_child_ends_with_its_parent(shared_parts, tmp_path, busy):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     pid = int(done.stdout)
     until = time.monotonic() + 30
-    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+    while not gone(pid):
         assert time.monotonic() < until, "the child outlived its parent"
         time.sleep(0.05)
 

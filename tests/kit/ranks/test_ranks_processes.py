@@ -265,16 +265,14 @@ def test_nothing_stays_open():
     assert wait_until(lambda: open_files() <= before, 5)  # the store's thread closes its sockets a moment later
 
 
-def test_keyboard_interrupt_ends_the_ranks_and_the_next_run_works():
+def test_keyboard_interrupt_ends_the_ranks_and_the_next_run_works(ctrl_c):
     def program(dist):
         dist.recv(torch.ones(1), src=1 - dist.get_rank()) if dist.get_rank() == 0 else time.sleep(100)
 
     ranks.run(lambda dist: None, 2, on="gloo")  # warm
-    timer = threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+    ctrl_c(0.7)
     with pytest.raises(KeyboardInterrupt):
         ranks.run(program, 2, on="gloo", timeout=30)
-    timer.join()
     assert rank_processes() == []
     assert ranks.run(lambda dist: dist.get_rank(), 2, on="gloo").results == (0, 1)
 
@@ -292,13 +290,6 @@ run(program, 2, on="gloo")
 """
 
 
-def gone(pid):
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
-
-
 def wait_until(condition, seconds=15):
     deadline = time.monotonic() + seconds
     while not condition() and time.monotonic() < deadline:
@@ -307,7 +298,7 @@ def wait_until(condition, seconds=15):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="takes the kernel's help away by a call that only Linux has")
-def test_ranks_and_server_die_with_the_parent(tmp_path):
+def test_ranks_and_server_die_with_the_parent(tmp_path, gone):
     script = tmp_path / "parent.py"
     script.write_text(SCRIPT)
     parent = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True, cwd=tmp_path)

@@ -1,9 +1,7 @@
 """Failures: what is said, with which ranks and lines; and that nothing is left."""
 
 import gc
-import os
 import pickle
-import signal
 import threading
 import time
 
@@ -307,7 +305,7 @@ def test_a_bare_except_does_not_swallow_the_time_limit_for_ever():
     assert simulate(lambda dist: dist.get_rank(), 2).results == (0, 1)
 
 
-def test_an_interrupt_names_the_rank_and_the_next_run_works():
+def test_an_interrupt_names_the_rank_and_the_next_run_works(ctrl_c):
     seen = []
 
     def program(dist):
@@ -316,8 +314,7 @@ def test_an_interrupt_names_the_rank_and_the_next_run_works():
         finally:
             seen.append(dist.get_rank())
 
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+    ctrl_c(0.3)
     with pytest.raises(KeyboardInterrupt) as caught:
         simulate(program, 3)
     assert "while rank 1 was running" in caught.value.__notes__[0]

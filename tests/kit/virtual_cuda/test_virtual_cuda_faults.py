@@ -1,7 +1,6 @@
 """What a kernel does wrong is named: what happened, at which line, in which thread, and what to do."""
 
 import linecache
-import signal
 import threading
 import time
 
@@ -185,13 +184,12 @@ def test_endless_loops_end(watched):
     assert failure["kind"] == "time_limit" and "while o[i] < 1:" in failure["places"][0]
 
 
-def test_ctrl_c_ends_a_kernel(watched):
+def test_ctrl_c_ends_a_kernel(watched, ctrl_c):
+    ctrl_c(0.3)
     before = threading.active_count()
-    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    with watched(), pytest.raises(KeyboardInterrupt) as caught:
+    many = Limits(turns=1 << 60)  # so that the interrupt comes first, however late it is
+    with virtual_machine(limits=many), watched(), pytest.raises(KeyboardInterrupt) as caught:
         never_ends[1, 64](zeros())
-    timer.join()
     assert "Interrupted while never_ends ran" in str(caught.value) and "in never_ends: " in str(caught.value)
     assert threading.active_count() <= before  # no warp runs on
     o = zeros()
