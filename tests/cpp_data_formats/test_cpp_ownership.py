@@ -184,7 +184,8 @@ def read():
 assert read() and read() and len(helpers()) == 1, "started once"
 first, = helpers()
 os.kill(first, signal.SIGKILL)
-assert read() and first not in helpers(), "lost: another way, or another helper"
+# The child that it forked ahead may still answer one question.
+assert read() and read() and first not in helpers(), "lost: another way, or another helper"
 assert read() and len(helpers()) == 1
 second, = helpers()
 kept = helpers()
