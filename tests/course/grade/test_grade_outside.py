@@ -31,7 +31,10 @@ def instructors(course, tmp_path):
     for path in known:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("for nobody else")
-    return [str(path) for path in (*known, course.source_dir / "03_merging.ipynb")]
+    known.append(course.source_dir / "03_merging.ipynb")
+    yield [str(path) for path in known]
+    for path in known:  # the course is there for other tests, too: each must be able to leave something there anew
+        path.with_name("left.txt").unlink(missing_ok=True)
 
 
 @pytest.fixture
